@@ -9,6 +9,7 @@
 #include "input/format/recorder.h"
 #include "input/hdf5/sources.h"
 #include "input/lost.h"
+#include "input/packets/packets.h"
 #include "io/file.h"
 
 #include <glob.h>
@@ -494,7 +495,9 @@ static status_t open_settle_frequencies(const struct job *job, struct archive *a
                 "%s: input.layout.freq_hz is missing: expected the centre of each of %" PRIu64
                 " coarse channels%s",
                 job->path, chans,
-                archive->parts[0].packets ? ", or streams if they are polarisations" : "");
+                archive->parts[0].packets && archive->parts[0].packets->kind == PACKETS_VDIF
+                    ? ", or streams if they are polarisations"
+                    : "");
         TRY(memory_zeroed(1, sizeof *archive->freq_hz, "frequencies", &archive->freq_hz));
         /* Real samples: the first Nyquist zone; complex: baseband. */
         archive->freq_hz[0] = archive->is_complex ? 0 : archive->sample_rate_hz / 4;

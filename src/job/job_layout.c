@@ -331,7 +331,7 @@ const struct schema job_layout_schema[] = {
     {"format", SCHEMA_TEXT,
      "instead of `dataset` and `axes`: name of the format, `native`, `digital_rf`, `lofar_bf`, "
      "`lofar_tbb`, `chime_beam`, `chime_raw`, `meerkat`, `pydaq`, `grex`, `spectra`, `guppi`, "
-     "`dada`, `mwax`, `vdif`, `drx`, `npy`, `sigmf`, `wav`, `raw`",
+     "`dada`, `mwax`, `vdif`, `drx`, `lofar_udp`, `npy`, `sigmf`, `wav`, `raw`",
      .absent = "recognised", LAYOUT(format), .expected = "the name of a format (docs/archives.md)"},
     {"dataset", SCHEMA_TEXT, "path of the samples inside the file, such as `/voltages`",
      .absent = "required without `format`", LAYOUT(dataset),

@@ -71,7 +71,7 @@ static void packing_of_packets(const struct packets *packets, struct voltages_pa
     for (uint32_t i = 0; i < packets->nstreams; i++) {
         is_turned |= packets->streams[i].is_conjugated || packets->streams[i].is_alternating;
     }
-    if (packets->is_packed || (is_turned && packets->bits == 4) || packets->kind == PACKETS_DRX) {
+    if (packets->is_packed || (is_turned && packets->bits == 4) || packets->kind != PACKETS_VDIF) {
         return;
     }
     if (packets->bits == 8) {

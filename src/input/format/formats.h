@@ -65,6 +65,7 @@ struct format {
     row(dada_format) \
     row(digital_rf_format) \
     row(drx_format) \
+    row(lofar_udp_format) \
     row(vdif_format) \
     row(sigproc_format) \
     row(psrfits_format) \

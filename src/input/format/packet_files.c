@@ -143,8 +143,10 @@ static double packet_settle_format(struct packets *packets)
         is_turned |= stream->is_conjugated || stream->is_alternating;
     }
     packets->is_packed = packets->bits == 4 && packets->is_complex && !is_turned;
-    if (packets->kind == PACKETS_DRX) {
-        packets->format = packets->is_packed ? SAMPLE_I4 : SAMPLE_I8;
+    if (packets->kind != PACKETS_VDIF) {
+        packets->format = packets->is_packed    ? SAMPLE_I4
+                          : packets->bits == 16 ? SAMPLE_I16
+                                                : SAMPLE_I8;
         return 1;
     }
     const uint32_t bits = packets->bits;

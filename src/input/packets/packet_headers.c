@@ -1,4 +1,4 @@
-/* Headers of packets: VDIF's and DRX's, and where the frames of runs are. */
+/* Headers of packets: VDIF's, DRX's and LOFAR's, and where the frames of runs are. */
 #include "input/packets/packet_headers.h"
 
 #include "base/byte_order.h"
@@ -301,5 +301,67 @@ status_t drx_parse(const struct packets *packets, const char *path, uint64_t off
     out->groups = UINT64_MAX;
     out->period = ticks / in_frame;
     out->thread = (uint32_t)packets->place[header.id];
+    return STATUS_OK;
+}
+
+/* LOFAR stations' packets: little-endian. */
+
+void lofar_header_read(const unsigned char *bytes, struct lofar_header *out)
+{
+    enum { VERSION = 3, LATEST = 15, MOST_BEAMLETS = 244, MOST_SEQUENCE = 195313 };
+    const uint32_t since_2008 = 1199145600;
+    const uint32_t mode = bytes[2] & 3;
+    const uint64_t second = load_u32(bytes + 8, 0);
+    const uint64_t sequence = load_u32(bytes + 12, 0);
+    *out = (struct lofar_header){.is_error = bytes[1] >> 6 & 1,
+                                 .board = bytes[1] & 31,
+                                 .clock_mhz = bytes[1] >> 7 ? 200 : 160,
+                                 .bits = 16u >> mode,
+                                 .station = load_u16(bytes + 4, 0) / 32,
+                                 .beamlets = bytes[6]};
+    out->bytes = LOFAR_HEADER_BYTES +
+                 (uint64_t)out->beamlets * LOFAR_SAMPLES * LOFAR_POLS * 2 * out->bits / 8;
+    /* Seconds of an odd number of half samples begin with the next whole one. */
+    out->sample = (second * out->clock_mhz * 1000000 + LOFAR_TAPS / 2) / LOFAR_TAPS + sequence;
+    out->is_packet = bytes[0] >= VERSION && bytes[0] <= LATEST && !(bytes[1] & 32) && mode < 3 &&
+                     bytes[2] >> 3 == 0 && out->beamlets > 0 && out->beamlets <= MOST_BEAMLETS &&
+                     bytes[7] == LOFAR_SAMPLES && second > since_2008 && sequence <= MOST_SEQUENCE;
+}
+
+void lofar_mark(const unsigned char *bytes, struct packets_mark *out)
+{
+    *out = (struct packets_mark){.strict = {0xff, 0xbf, 0x03, 0, 0xff, 0xff, 0xff, 0xff},
+                                 .loose = {0xff, 0xa0, 0x03, 0, 0xe0, 0xff, 0xff, 0xff},
+                                 .invalid = {[1] = 0x40},
+                                 .needle = 4};
+    memcpy(out->value, bytes, PACKETS_MARK);
+}
+
+status_t lofar_parse(const struct packets *packets, const char *path, uint64_t offset,
+                     const unsigned char *bytes, struct packet *out)
+{
+    struct lofar_header header;
+    lofar_header_read(bytes, &header);
+    *out =
+        (struct packet){.is_absent = !header.is_packet ||
+                                     !frames_is_header(&packets->mark, bytes, packets->mark.loose)};
+    if (out->is_absent || header.is_error) {
+        return STATUS_OK;
+    }
+    int16_t place = packets->place[header.board];
+    int64_t samples = (int64_t)(header.sample - packets->origin);
+    REQUIRE(place >= 0, STATUS_DATA,
+            "%s: the packet at byte %" PRIu64
+            " is of board %u, of which none of the first and last packets is",
+            path, offset, header.board);
+    REQUIRE(samples % LOFAR_SAMPLES == 0, STATUS_DATA,
+            "%s: the packet at byte %" PRIu64 " begins %" PRId64
+            " samples behind the observation's first, expected a multiple of %d",
+            path, offset, samples, (int)LOFAR_SAMPLES);
+    out->is_known = 1;
+    out->is_good = 1;
+    out->groups = UINT64_MAX;
+    out->period = samples / LOFAR_SAMPLES;
+    out->thread = (uint32_t)place;
     return STATUS_OK;
 }

@@ -1,4 +1,5 @@
-/* Headers of VDIF frames (VLBI Data Interchange Format 1.1.1), bit by bit. Private to input/. */
+/* Headers of VDIF frames (VLBI Data Interchange Format 1.1.1), LWA's DRX and LOFAR's stations, bit
+ * by bit. Private to input/. */
 #ifndef VOLTMILL_INPUT_PACKETS_PACKET_HEADERS_H
 #define VOLTMILL_INPUT_PACKETS_PACKET_HEADERS_H
 
@@ -74,6 +75,30 @@ void drx_mark(const unsigned char *bytes, struct packets_mark *out);
 /* packets_parse() of DRX. Fails with DATA. */
 status_t drx_parse(const struct packets *packets, const char *path, uint64_t offset,
                    const unsigned char *header, struct packet *out);
+
+/* A packet of a LOFAR station (udpPacketManager, src/lib/lofar_udp_general.h.in): [beamlet][time]
+ * [pol][re, im], two's complement; of 4 bits the real part in the low ones. */
+enum { LOFAR_HEADER_BYTES = 16, LOFAR_SAMPLES = 16, LOFAR_TAPS = 1024, LOFAR_POLS = 2 };
+
+struct lofar_header {
+    int is_packet; /* what it says can be */
+    int is_error;  /* flagged: its samples are not to be used */
+    uint32_t board, station, beamlets, bits;
+    uint32_t clock_mhz;
+    uint64_t bytes;  /* of the packet */
+    uint64_t sample; /* the first one's number since 1970, LOFAR_TAPS clock cycles each */
+};
+
+/* Decodes LOFAR_HEADER_BYTES bytes. */
+void lofar_header_read(const unsigned char *bytes, struct lofar_header *out);
+
+/* Writes the mark of headers: what all boards of a station have in common; the strict one has the
+ * board as well. */
+void lofar_mark(const unsigned char *bytes, struct packets_mark *out);
+
+/* packets_parse() of LOFAR. Fails with DATA. */
+status_t lofar_parse(const struct packets *packets, const char *path, uint64_t offset,
+                     const unsigned char *header, struct packet *out);
 
 /* Returns the byte at which a frame begins in its file. */
 uint64_t frames_offset(uint64_t frame_bytes, const struct packets_file *file, uint64_t frame);

@@ -15,8 +15,9 @@
 static status_t packets_parse(const struct packets *packets, const char *path, uint64_t offset,
                               const unsigned char *header, struct packet *out)
 {
-    return packets->kind == PACKETS_VDIF ? vdif_parse(packets, path, offset, header, out)
-                                         : drx_parse(packets, path, offset, header, out);
+    return packets->kind == PACKETS_VDIF    ? vdif_parse(packets, path, offset, header, out)
+           : packets->kind == PACKETS_LOFAR ? lofar_parse(packets, path, offset, header, out)
+                                            : drx_parse(packets, path, offset, header, out);
 }
 
 /* Makes sure that no frame begins within the place of one that is absent, or within the place

@@ -39,7 +39,7 @@ enum {
     PACKETS_GROUPS = 64 /* bits of packet.groups */
 };
 
-enum packets_kind { PACKETS_VDIF, PACKETS_DRX };
+enum packets_kind { PACKETS_VDIF, PACKETS_DRX, PACKETS_LOFAR };
 
 /* Bytes that all headers of a file have in common. */
 enum { PACKETS_MARK = 16 };
@@ -63,6 +63,7 @@ struct packets_file {
     uint32_t nruns;
     uint64_t scanned;    /* frames from here on were found by a scan */
     int64_t first, last; /* periods: all of its frames are in between */
+    uint32_t board;      /* LOFAR: of all of its packets */
 };
 
 /* A stream of the archive. */
@@ -86,17 +87,19 @@ struct packets {
     uint64_t header_bytes, frame_bytes;
     uint32_t samples;          /* of each stream in a frame */
     uint32_t channels, bits;   /* `bits` of a number, 1, 2, 4, 8, 16 or 32 */
+    uint32_t block;            /* of these channels stand beside each other, [block][time][channel
+                                  of it], as LOFAR's polarisations; 0: all of them */
     int is_complex, is_legacy; /* legacy: VDIF with headers of 16 bytes */
     uint32_t mask_bits;        /* VDIF: EDV 4, of the mask of valid channels; 0: there is none */
     double stated_rate_hz;     /* VDIF: of all headers, as vdif_header has it */
     int is_packed;             /* complex samples come out as they are, two in a byte */
     enum sample_format format; /* of the numbers that come out */
-    uint64_t rate;             /* VDIF: frames a second; DRX: 1 / decimation */
-    uint64_t origin;           /* VDIF: frames, DRX: ticks, from the epoch to period 0 */
+    uint64_t rate;             /* VDIF: frames a second; DRX: 1 / decimation; LOFAR: MHz */
+    uint64_t origin;           /* VDIF: frames, DRX: ticks, LOFAR: samples, to period 0 */
     uint64_t periods;          /* of the observation */
     uint64_t window;           /* periods */
     struct packets_mark mark;
-    uint32_t station;               /* VDIF: its id; DRX: the beam */
+    uint32_t station;               /* VDIF, LOFAR: its id; DRX: the beam */
     int has_others;                 /* frames of other stations are skipped */
     int has_list;                   /* frames of other threads are skipped */
     struct packets_thread *threads; /* in no order */

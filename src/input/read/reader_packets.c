@@ -34,13 +34,13 @@ struct packets_room {
     size_t used_room, units_room;
 };
 
-/* A frame holds [time][channel][re, im] numbers. Those of VDIF are in offset binary, from the low
- * end of each byte on (VDIF 1.1.1): with 2 bits the levels of least loss for noise, with 8 bits
- * doubled. Those of DRX8 are two's complement. */
+/* A frame holds [time][channel][re, im] numbers, or blocks of them. Those of VDIF are in offset
+ * binary, from the low end of each byte on (VDIF 1.1.1): with 2 bits the levels of least loss for
+ * noise, with 8 bits doubled. Those of DRX8 and LOFAR are two's complement. */
 static status_t packets_create_numbers(const struct packets *packets, numbers_t **out)
 {
     const uint32_t bits = packets->is_packed ? 8 : packets->bits;
-    const int is_plain = packets->is_packed || packets->kind == PACKETS_DRX;
+    const int is_plain = packets->is_packed || packets->kind != PACKETS_VDIF;
     struct archive_number stored = {.kind = is_plain    ? NUMBER_SIGNED
                                             : bits <= 2 ? NUMBER_LEVELS
                                                         : NUMBER_UNSIGNED,
@@ -235,8 +235,10 @@ static void packets_scatter(const struct packets_task *task, const struct packet
     const struct packets_room *room = task->reader->packets;
     const numbers_t *numbers = room->numbers;
     const uint32_t *begin = &task->begin[packet->thread];
-    const uint64_t each = (uint64_t)packets->channels * room->parts;
-    const int is_much = packets->channels > 1 && 8 * (begin[1] - begin[0]) >= packets->channels;
+    const uint32_t block = packets->block > 0 ? packets->block : packets->channels;
+    const uint64_t each = (uint64_t)block * room->parts;
+    const int is_much = packets->channels > 1 && block == packets->channels &&
+                        8 * (begin[1] - begin[0]) >= packets->channels;
     const uint64_t first = (uint64_t)packet->period * packets->samples;
     const uint64_t high = min_u64(first + packets->samples, task->wanted->high);
     for (uint64_t at = max_u64(first, task->wanted->low), now = 0; at < high; at += now) {
@@ -252,13 +254,16 @@ static void packets_scatter(const struct packets_task *task, const struct packet
             const uint32_t slot = task->slots[i];
             const struct packets_stream *stream =
                 &packets->streams[task->wanted->slab->blocks[slot]];
-            const struct numbers_cut cut = {each, stream->channel * room->parts, room->parts};
+            const struct numbers_cut cut = {each, stream->channel % block * room->parts,
+                                            room->parts};
+            const uint64_t before =
+                stream->channel / block * packets->samples * each * numbers->stored.bits;
             char *out = reader_place(task->wanted, slot, at);
             if (!(packet->groups & packets_slot_group(task, slot))) {
                 continue;
             }
             if (!is_much) {
-                numbers_keep(numbers, &cut, frame + packets->header_bytes, bit, now, out);
+                numbers_keep(numbers, &cut, frame + packets->header_bytes, before + bit, now, out);
             }
             packets_turn(room, stream, at, now, out);
         }

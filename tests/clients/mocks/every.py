@@ -157,6 +157,17 @@ def drx8(at, rng):
 
 
 @mock()
+def lofar_udp(at, rng):
+    """Two boards of a LOFAR station in files of their own, one of them in two; lost and flagged packets."""
+    volts = rng.integers(-100, 100, (2, 640, 3, 2, 2))
+    for name, board, low, lost in (("a", 2, 0, ()), ("b", 0, 0, (3, 4)), ("c", 0, 320, (7,))):
+        made = packets.lofar_packets(volts[board // 2, low:low + (640 if board else 320)], 8, 315234375000000 + low, board, lost=lost, flagged=(9,))
+        with open(at(f"{name}.udp"), "wb") as file:
+            file.write(b"".join(made))
+    return {"files": ["a.udp", "b.udp", "c.udp"], "layout": {"freq_hz": {"start": 150e6, "step": 195312.5}}}
+
+
+@mock()
 def vdif_mask(at, rng):
     """Channels that a validity mask says are not valid, in some frames; numbers of 32 bits."""
     with open(at("obs.vdif"), "wb") as file:

@@ -207,6 +207,24 @@ DRX = [
 ]
 
 
+# ---- LOFAR's stations: David-McKenna/udpPacketManager, src/lib/lofar_udp_general.h.in; docs/formats-recorders.md
+
+LOFAR_UDP_BITS = {"version": (0, "u1", 0, 8), "board": (1, "u1", 0, 5), "error": (1, "u1", 6, 1), "clock": (1, "u1", 7, 1),
+                  "bit mode": (2, "u1", 0, 2), "station": (4, "<u2", 5, 11), "beamlets": (6, "u1", 0, 8), "slices": (7, "u1", 0, 8),
+                  "second": (8, "<u4", 0, 32), "sequence": (12, "<u4", 0, 32)}
+LOFAR_UDP = [
+    F("version", "", same="*", last="lost", says="packet", known=True),
+    F("board", SPAN + " names", last="own", same="double half", says="board|station"),  # their order counts
+    F("error", SPAN, last="own", known=True),
+    F("clock", RATE + " start", last="lost", says="clock|time|samples behind"),
+    F("bit mode", RATE + " start", "*length", last="lost", says="bits|bytes|packet", known=True),
+    F("station", NAMES, same="*", last="lost", says="station"),
+    F("beamlets", FREQ + " names " + SPAN, "*length", last="lost", says="beamlets|bytes|packet|freq_hz", known=True),
+    F("slices", SPAN, last="lost", says="packet", known=True),
+    F("second|sequence", START + " " + SPAN, last="own", says="time|packet|samples behind", known=True),
+]
+
+
 # ---- numpy's .npy (numpy/lib/_format_impl.py), SigMF (sigmf-spec.md), WAV (RFC 2361, EBU Tech 3306); docs/formats-recorders.md
 
 NPY = [
@@ -585,6 +603,7 @@ FORMATS = {
     "vdif_mask": (frames(32 + 512, MASK_BITS), VDIF_MASK, {"bare": {}}),
     "drx": (frames(4128, DRX_BITS), DRX, {"bare": {}}),
     "drx8": (frames(8224, DRX_BITS, b"\xde\xc0\xde\x5c"), DRX, {"bare": {}}),
+    "lofar_udp": (frames(208, LOFAR_UDP_BITS), LOFAR_UDP, {"bare": {}}),
     "npy": (headers.Npy, NPY, {"bare": {}}),
     "sigmf": (lambda folder, names, more: headers.Json(folder, names, ".sigmf-meta"), SIGMF, {"bare": {}}),
     "wav": (frames(44, WAV_BITS, b"RIFF"), WAV, {"bare": {}}),

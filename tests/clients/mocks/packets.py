@@ -1,5 +1,7 @@
-"""Frames of VDIF and packets of LWA DRX."""
+"""Frames of VDIF and packets of LWA DRX and of LOFAR's stations."""
 import struct
+
+import numpy as np
 
 
 def vdif_frame(body, second=1000, frame=0, thread=0, bits=8, is_complex=0, log2=0, legacy=0, extended=0, epoch=28,
@@ -43,3 +45,20 @@ def drx_packet(body, number, ident=0, beam=2, decimation=10, ticks=0, tuning=1 <
     tag = 257355782095018376 + 40960 * number + ticks
     return struct.pack(">IBBHIHHQIi", sync, beam | (1 + ident // 2) << 3 | ident % 2 << 7, 0, 0, 0, decimation, 6440,
                        tag, tuning, 0) + body
+
+
+def lofar_packets(numbers, bits, first, board=0, clock=200, station=214, lost=(), flagged=()):
+    """Packets of 16 of the numbers [time][beamlet][pol][re, im] each, from sample `first` since 1970 on: a list of bytes. lost
+    ones are left out; flagged ones have the error bit."""
+    made = []
+    for i in range(len(numbers) // 16):
+        body = np.ascontiguousarray(np.swapaxes(numbers[16 * i:16 * i + 16], 0, 1)).astype(f"<i{max(bits, 8) // 8}")
+        if bits == 4:
+            body = (body[..., 0] & 15 | (body[..., 1] & 15) << 4).astype("u1")
+        second = (first + 16 * i + 1) * 1024 // (clock * 1000000)
+        begin = (second * clock * 1000000 + 512) // 1024
+        second, begin = (second, begin) if begin <= first + 16 * i else (second - 1, ((second - 1) * clock * 1000000 + 512) // 1024)
+        header = struct.pack("<BBBBHBBII", 3, board | (i in flagged) << 6 | (clock == 200) << 7, {16: 0, 8: 1, 4: 2}[bits], 0,
+                             station * 32 + board, numbers.shape[1], 16, second, first + 16 * i - begin)
+        made += [] if i in lost else [header + body.tobytes()]
+    return made
