@@ -9,12 +9,13 @@ import numpy as np
 from . import _bank, _figure
 from ._bank import BLOCK, Refused, wants
 from ._figure import Axis, Figure, Line, Panel
-from ._series import DM, SNR, DmTime, Pulse, Series, SeriesFigure, best_sums, count_dms
+from ._series import DM, NO_NOISE, SNR, DmTime, Pulse, Series, SeriesFigure, best_sums, count_dms
 
 CONSTANT = 1 / 2.41e-4         # s MHz^2 / (pc cm^-3), as TEMPO and PRESTO have it
 MOST_BANDS = 128               # groups of channels that are shifted against each other
 LEAST_AROUND, AROUND, BINS = 48, 12, 4  # samples and widths before and after; bins of a width
 TRIALS = 65                    # DMs of a plane
+LEAST_QUIET = 12               # bins that give the noise of a channel
 MOST_SAMPLES = 1 << 22         # of a filterbank that is dedispersed whole
 RMS = "power (rms)"            # above the mean
 BURST_KINDS = ("pulse", "waterfall", "dm-time", "snr")
@@ -101,7 +102,7 @@ class Burst:
             binned = _bank.divide(np.where(there, series, 0).sum(axis=1), there.sum(axis=1))
             quiet = binned[self._is_quiet()]
             quiet = quiet[np.isfinite(quiet)]
-            if len(quiet) < self.bins // 4 or quiet.std() == 0:
+            if len(quiet) < min(self.bins // 4, LEAST_QUIET) or quiet.std() == 0:
                 continue
             value = (binned - quiet.mean()) / quiet.std()
             is_there = np.isfinite(value)
@@ -311,7 +312,7 @@ def draw_dedispersed(bank, choice):
                                   "kinds": choice.get("kinds")})
     best = found.best[found.strongest]
     if not np.isfinite(best.snr):
-        raise Refused(f"{bank.path}: no numbers to dedisperse", 4)
+        raise Refused(NO_NOISE.format(bank.path), 4)
     burst = Burst(bank, whole.pols, best, 0.0, whole.reference, channels=(whole.chan, whole.end),
                   sample_s=whole.step)
     panels = burst.panels(choice)
@@ -321,6 +322,9 @@ def draw_dedispersed(bank, choice):
     if choice.get("kinds") and "series" in choice["kinds"]:
         panels.append(found.samples("series", f"at DM {best.dm:.7g} pc cm⁻³", found.kept[
             found.strongest], found.first, found.end))
+    if not panels:
+        raise Refused(f"{bank.path}: too few rows around its strongest pulse to measure their "
+                      "noise", 4)
     words = best.words(whole.step, " of all channels")
     title = (f"{_figure.heading(bank.path, bank.source, bank.telescope)}\n{words}\n"
              f"{_figure.began(bank.start)};  times at "
@@ -376,12 +380,12 @@ class SearchFigure:
 
     def __init__(self, search, choice):
         self.search, self.choice = search, choice
-        kinds = ("dm-time", "histogram", "snr", "waterfall", "pulse")
-        _bank.check_kinds(search.path, choice, kinds)
+        number = choice.get("candidate")
+        overview = () if number is not None else ("histogram",)
+        _bank.check_kinds(search.path, choice, BURST_KINDS + overview)
         if choice.get("pols") or choice.get("sum") or choice.get("flatten") or choice.get("freq"):
             raise Refused(f"{search.path}: candidates have neither pols nor frequencies to choose "
                           "from")
-        number = choice.get("candidate")
         if number is not None and number >= len(search.found):
             raise Refused(f"{search.path} has no candidate {number}: it has {len(search.found)}, "
                           "counted from 0")

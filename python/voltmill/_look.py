@@ -7,6 +7,7 @@ from array import array
 
 MOST, PLACES = 1 << 21, 64  # numbers that are read; places
 MOST_LINES, MOST_COLUMNS, MOST_POINTS = 64, 4, 4096
+FEW = 32  # values of which each has a mark in the histogram
 AXES = ("station", "beam", "pol")
 
 
@@ -38,7 +39,7 @@ class Looked:
 
     def _names(self):
         if self.bank:
-            return [pol["name"] or str(i) for i, pol in enumerate(self.bank["pols"])]
+            return [pol["name"] or f"pol {i}" for i, pol in enumerate(self.bank["pols"])]
         names = [""]
         for axis in AXES:
             words = [word or f"{axis} {i}" for i, word in enumerate(self.volts[axis])]
@@ -124,14 +125,18 @@ def _spectra(looked, blocks):
 
 
 def _histogram(numbers):
+    """Values, their shares, and how they look: bins, or single values where there are few."""
     import numpy as np
+    few, counts = np.unique(numbers, return_counts=True)
+    if len(few) <= FEW:
+        return few, counts / len(numbers), "marked"
     low, high = numbers.min(), numbers.max()
     if high - low < 600 and (numbers == np.rint(numbers)).all():
         edges = np.arange(low - 0.5, high + 1)
     else:
         edges = np.linspace(low, high if high > low else low + 1, 201)
     counts, edges = np.histogram(numbers, edges)
-    return (edges[:-1] + edges[1:]) / 2, counts / len(numbers)
+    return (edges[:-1] + edges[1:]) / 2, counts / len(numbers), "steps"
 
 
 def _panels(looked, frequency, at):
@@ -154,15 +159,16 @@ def _panels(looked, frequency, at):
     missing = np.isnan(line).mean(axis=1)
     time = Axis("time (s)", (0, looked.all * looked.step))
     numbers = blocks[np.isfinite(blocks)]
-    values, shares = _histogram(numbers) if numbers.size else (np.zeros(1), np.zeros(1))
-    yield Panel("bandpass", f"{name}, bandpass", Axis("frequency (MHz)"), Axis(label), lines=[Line(mhz, _decibels(power))], column=at)
+    values, shares, kind = _histogram(numbers) if numbers.size else (np.zeros(1), np.zeros(1), "steps")
+    yield Panel("bandpass", f"{name}, bandpass", Axis("frequency (MHz)", (np.nanmin(mhz), np.nanmax(mhz))), Axis(label),
+                lines=[Line(mhz, _decibels(power))], column=at)
     yield Panel("time", "level in time", time, Axis("rms" if looked.volts else "mean"),
                 lines=[Line(seconds, level, look="points")], column=at)
     if missing.any():
-        yield Panel("gaps", "share missing", time, Axis("share", (0, 1)),
+        yield Panel("gaps", "share missing", time, Axis("share", (-0.05, 1.05)),
                     lines=[Line(seconds, missing, look="points", colour="orange")], column=at, share=1)
     yield Panel("levels", "histogram of stored numbers", Axis("stored number"), Axis("share", base=10),
-                lines=[Line(values, np.where(shares > 0, shares, np.nan), look="steps")], column=at)
+                lines=[Line(values, np.where(shares > 0, shares, np.nan), look=kind)], column=at)
 
 
 def figure(looked, program, task, said):

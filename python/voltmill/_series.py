@@ -12,6 +12,7 @@ from ._figure import Axis, Figure, Line, Panel
 
 DM = "DM (pc cm⁻³)"
 SNR = "S/N"
+NO_NOISE = "{}: no S/N, because most of its samples are equal or NaN"
 MOST_WIDTH = 256               # samples of a sum
 NOISE, PIECES = 1 << 14, 16    # samples that give a series' noise, and where they are from
 SERIES_KINDS = ("dm-time", "snr", "series", "pulse")
@@ -189,6 +190,8 @@ class SeriesFigure:
             out.panels.append(self.samples("pulse", title, dm, first,
                                            min(self.end, middle + 60 * best.width)))
             out.said.append(title)
+        if not out.panels:
+            raise Refused(NO_NOISE.format(self.series.path), 4)
         return out
 
     def maps(self):

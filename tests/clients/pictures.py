@@ -93,6 +93,17 @@ def search(found=3):
                           _bursts.CONSTANT, source="src1", bank=bank(random.normal(100, 1, (1024, 1, 64)), step=1e-3))
 
 
+class Looked(_look.Looked):
+    """Samples of two polarisations, of two bits."""
+
+    def __init__(self, missing=0):
+        values = random.choice([-3.3, -1.0, 1.0, 3.3], (20000, 2))
+        values[:missing] = np.nan
+        self.volts = {"rate_hz": 1e6, "chan": [1.4e9], "is_complex": False, "is_lower": False, "source": None, "telescope": None}
+        self.bank, self.groups, self.chans, self.width, self.rows, self.all = None, ["X", "Y"], 1, 1, 20000, 20000
+        self.step, self.places, self.blocks = 1e-6, [0], [values]
+
+
 # ---- Every kind at every size
 noise = gamma(60, 4, 64)
 beside = (("weights", np.ones((60, 2, 4))), ("kurtosis", random.normal(1, 0.1, (30, 2, 64))),
@@ -113,6 +124,7 @@ cases = {
     "series": (_series.draw_series, series()),
     "a short series of one DM": (_series.draw_series, series(30, 1)),
     "all candidates": (_bursts.draw_search, search()),
+    "a first look": (lambda looked, choice: _look.figure(looked, None, {"files": ["obs.raw"]}, ["", "read all"]), Looked()),
     "a candidate": (lambda found, choice: _bursts.draw_search(found, {**choice, "candidate": 1}), search()),
 }
 for name, (draw, source) in cases.items():
@@ -190,7 +202,22 @@ same(circles[0].size, [6.0, 9.0, 13.5], "circles of candidates have their S/N")
 words = Drawn(_bursts.draw_search(search(), {})).words
 ok(any("times at 1465 MHz" in word for word in words), "the title says where times are counted", words)
 
+short = bank(random.normal(100, 1, (10, 1, 16)))
+equal = _series.Series("equal.h5", np.arange(3) * 1.0, 100, 1e-3, lambda dm, first, count: np.ones(count))
+for name, draw, source, options in (("a filterbank of ten rows", _bursts.draw_dedispersed, short, {"dm": [5.0, 5.0]}),
+                                    ("the pulse of equal samples", _series.draw_series, equal, {"kinds": "pulse"}),
+                                    ("a histogram of one candidate", _bursts.draw_search, search(), {"candidate": 0, "kinds": "histogram"})):
+    try:
+        draw(source, options)
+        ok(False, f"{name} is refused")
+    except _bank.Refused as refused:
+        ok(source.path in str(refused), f"{name} is refused", refused)
+
 # ---- Tables and a first look
+stored = [panel for panel in _look.figure(Looked(20000), None, {"files": ["obs.raw"]}, ["", ""]).panels if panel.name == "bandpass"]
+same(stored[0].x.limits, [1399.75, 1400.25], "a first look at nothing has the frequencies of the file")
+stored = [panel for panel in _look.figure(Looked(), None, {"files": ["obs.raw"]}, ["", ""]).panels if panel.name == "levels"]
+close(stored[0].lines[0].x, [-3.3, -1.0, 1.0, 3.3], 1e-6, "numbers of two bits have a mark each")
 with open("dedispersion.csv", "w", encoding="utf-8") as file:
     file.write("setup,dms,bits,dm_step,mode,group,gadd_per_s,result\n" + "".join(
         f"askap,{dms},8,0.25,{mode},0,{rate},ok\n" for dms in (2 ** 18, 2 ** 20) for mode, rate in (("brute", 10), ("tree", 50))))
