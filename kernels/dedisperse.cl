@@ -26,9 +26,9 @@
  * overlap more. CHUNK rows are worked off between barriers, which in the direct kernel only keep the group
  * together, for the caches. Floats are added as compute/dedisperse.h says: sixteen rows in binary order (BLOCK
  * of them at once, the others of a sixteen wait in `pending`), then these sums; PADDED is a multiple of 16 then.
- * Of more than 4,096 rows these go to `out` after LIMIT rows, which stores what is done so far: in registers it
- * would halve the groups that run at a time. (Of 1,024 rows it cost 7 % by brute force, 19 % in a tree, and gained
- * no accuracy: 1.6e-7.) */
+ * If there are more than 4,096 rows, each LIMIT of them are added to `out`, which stores the result so far:
+ * registers for it would halve the occupancy. With 1,024 rows that costs 7 % by brute force, 19 % in a tree, and
+ * gains no accuracy (1.6e-7 without). */
 #ifndef SAMPLE
 #define SAMPLE 1
 #define FLOATS 0
@@ -262,8 +262,8 @@ static inline void stage_offsets(const __global uint *restrict rel, const __glob
 }
 #endif
 
-/* Writes the sums of a work-item. Floats are added to what is there if `is_more`; what that has no digits for
- * stays in the sums (Knuth). */
+/* Writes the sums of a work-item. Floats are added to `out` if `is_more`; the rounding error of that addition stays
+ * in the sums (Knuth). */
 static inline void write_sums(sums_t *sums, const bool is_more, uint tx, uint dy, uint dm, uint last, ulong at,
                               ulong samples, __global float *restrict out, ulong out_stride)
 {

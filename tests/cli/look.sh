@@ -133,7 +133,7 @@ if has_pictures; then
             grep -q '^note: no picture: archive/clip-look.png cannot be made: .*(-o FILE puts it elsewhere)' stderr
         ok $? "beside a file in a read-only folder: the text, and a note"
     else
-        skip "read-only folders: nobody can run the program here"
+        skip "read-only folders: an unprivileged user cannot run the program here"
     fi
     cp clip.h5 'clip[1].h5' && look 'cl*[a-z].h5' && look 'clip[1].h5' && [ -e cl-look.png ] && [ -e clip_1_-look.png ]
     ok $? "of other patterns, and of a file whose name looks like one"

@@ -306,24 +306,11 @@ static struct utc drx_start(const struct packets *packets)
                        (double)(packets->origin % DRX_TICKS) / DRX_TICKS);
 }
 
-static status_t drx_check_layout(const struct job_layout *layout)
-{
-    const char *word = layout->time.has_sample_rate     ? "sample_rate_hz"
-                       : layout->time.has_sample_period ? "sample_period_s"
-                       : layout->nstreams > 0           ? "streams"
-                       : layout->station                ? "station"
-                       : layout->has_dc                 ? "dc"
-                                                        : NULL;
-    return REQUIRED(!word, STATUS_USAGE,
-                    "input.layout.%s has no meaning for DRX, whose headers say it", word);
-}
-
 static status_t drx_open(const struct format_input *input, struct archive **out)
 {
     const struct job_layout *layout = input->layout;
     struct drx_survey survey = {.has_first = 0};
-    TRY(drx_check_layout(layout));
-    TRY(packet_files_create(input, "DRX", out));
+    TRY(packet_files_create(input, "DRX", 1, out));
     struct archive *archive = *out;
     struct packets *packets = archive->parts[0].packets;
     for (uint32_t i = 0; i < packets->nfiles; i++) {

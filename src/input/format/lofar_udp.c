@@ -159,23 +159,10 @@ static struct utc lofar_start(const struct packets *packets)
     return fields_unix((int64_t)(cycles / hertz), (double)(cycles % hertz) / (double)hertz);
 }
 
-static status_t lofar_check_layout(const struct job_layout *layout)
-{
-    const char *word = layout->time.has_sample_rate     ? "sample_rate_hz"
-                       : layout->time.has_sample_period ? "sample_period_s"
-                       : layout->nstreams > 0           ? "streams"
-                       : layout->station                ? "station"
-                       : layout->has_dc                 ? "dc"
-                                                        : NULL;
-    return REQUIRED(!word, STATUS_USAGE,
-                    "input.layout.%s has no meaning for LOFAR, whose packets say it", word);
-}
-
 static status_t lofar_open(const struct format_input *input, struct archive **out)
 {
     struct lofar_header common = {.bytes = 0};
-    TRY(lofar_check_layout(input->layout));
-    TRY(packet_files_create(input, "LOFAR", out));
+    TRY(packet_files_create(input, "LOFAR", 1, out));
     struct archive *archive = *out;
     struct packets *packets = archive->parts[0].packets;
     for (uint32_t i = 0; i < packets->nfiles; i++) {

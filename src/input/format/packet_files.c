@@ -1,4 +1,4 @@
-/* Files of packets: what opening VDIF and DRX has in common. */
+/* Files of packets: what opening VDIF, DRX and those of LOFAR has in common. */
 #include "input/format/packet_files.h"
 
 #include "base/memory.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 static status_t packet_files_check_layout(const struct job_layout *layout, const char *path,
-                                          const char *format)
+                                          const char *format, int states_rate)
 {
     const char *word = layout->has_domain                  ? "domain"
                        : layout->numbers.has_packing       ? "packing"
@@ -20,17 +20,23 @@ static status_t packet_files_check_layout(const struct job_layout *layout, const
                        : layout->numbers.has_missing_value ? "missing_value"
                        : layout->time.nfirst_sample > 0    ? "first_sample"
                        : layout->files_along != AXIS_TIME  ? "files_along"
+                       : !states_rate                      ? NULL
+                       : layout->time.has_sample_rate      ? "sample_rate_hz"
+                       : layout->time.has_sample_period    ? "sample_period_s"
+                       : layout->nstreams > 0              ? "streams"
+                       : layout->station                   ? "station"
+                       : layout->has_dc                    ? "dc"
                                                            : NULL;
     TRY(said_refuse(path, layout));
     return REQUIRED(!word, STATUS_USAGE,
                     "input.layout.%s has no meaning for %s, whose headers say it", word, format);
 }
 
-status_t packet_files_create(const struct format_input *input, const char *format,
+status_t packet_files_create(const struct format_input *input, const char *format, int states_rate,
                              struct archive **out)
 {
     struct packets *packets = NULL;
-    TRY(packet_files_check_layout(input->layout, input->paths[0], format));
+    TRY(packet_files_check_layout(input->layout, input->paths[0], format, states_rate));
     TRY(archive_create(input->paths[0], out));
     struct archive *archive = *out;
     TRY(dataset_take_words(input->layout, archive));

@@ -6,9 +6,10 @@
 #include "input/packets/sync.h"
 
 /* Creates an archive of one part with packets, from the names of the files and the job's
- * description. `format`: its name in messages. Fails with USAGE if the description states what
- * headers of the format state; with DATA, DEVICE. */
-status_t packet_files_create(const struct format_input *input, const char *format,
+ * description. `format`: its name in messages; `states_rate`: its headers state the rate and the
+ * streams. Fails with USAGE if the description states what headers of the format state; with DATA,
+ * DEVICE. */
+status_t packet_files_create(const struct format_input *input, const char *format, int states_rate,
                              struct archive **out);
 
 /* Calls `look` with the headers of the first and last frames, as packets_seek_frames() found them.

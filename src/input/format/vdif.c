@@ -516,7 +516,7 @@ static status_t vdif_open(const struct format_input *input, struct archive **out
     struct vdif_survey *survey = NULL;
     struct text seen = {0};
     double rate = 0;
-    TRY_OUT(packet_files_create(input, "VDIF", out));
+    TRY_OUT(packet_files_create(input, "VDIF", 0, out));
     struct archive *archive = *out;
     TRY_OUT(memory_zeroed(1, sizeof *survey, "what frames say", &survey));
     survey->wanted = input->layout->station;

@@ -8,7 +8,7 @@
  * so S - (O << half) gives the sum of the lower halves exactly as long as that fits a lane.
  *
  * Floats are added as compute/dedisperse.h says: sixteen rows in binary order, then these sums.
- * What a total has no digits for stays in the sums. */
+ * The rounding error of a total stays in the sums. */
 #ifndef VOLTMILL_COMPUTE_CPU_DEDISPERSE_STRIPS_H
 #define VOLTMILL_COMPUTE_CPU_DEDISPERSE_STRIPS_H
 
