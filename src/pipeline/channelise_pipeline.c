@@ -802,7 +802,7 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
     p->sink = *sink;
     p->resident = resident;
     p->chunking = work->chunking;
-    p->nslots = (uint32_t)min_u64(can->slots, PIPELINE_MOST_SLOTS);
+    p->nslots = (uint32_t)min_u64(work->chunking.slots, PIPELINE_MOST_SLOTS);
     /* Readers and computing threads share this machine: the later stage gets the cores. */
     uint32_t threads =
         (uint32_t)min_u64(work->threads, can->has_device ? INGEST_MOST_THREADS + 1 : MOST_READERS);

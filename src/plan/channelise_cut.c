@@ -7,6 +7,7 @@
 #include "compute/device_side.h"
 #include "input/read/reader.h"
 #include "plan/budget.h"
+#include "plan/plan_products.h"
 #include "plan/visibilities_plan.h"
 
 #include <math.h>
@@ -473,6 +474,23 @@ static void cut_settle_writers(struct channelise_plan *work)
     work->memory_bytes += budget_formats_bytes(work) - one;
 }
 
+/* Sets of buffers, as far as `memory` suffices. Where many threads compute, more than the backend
+ * needs: bursts of the one thread that finishes and writes rows would stop them all. 4 GiB on 16
+ * cores, 8 sets in place of 4: power 0.33 s, not 0.37; `.fil` 0.36, not 0.40; PSRFITS 0.57, not
+ * 0.64. Large blocks are none the faster (2^16 channels and more): their pages cost as much. */
+static void cut_settle_slots(struct channelise_plan *work, const struct budget_group *group,
+                             uint64_t memory)
+{
+    enum { SLOTS = 8, LARGE = 64 << 20 };
+    const uint64_t one = budget_slot_bytes(work, group, work->chunking.block_spectra, MEMORY_HOST);
+    work->chunking.slots = backend_abilities(work->backend)->slots;
+    while (plan_products_outrun_writer(work) && one <= LARGE && work->chunking.slots < SLOTS &&
+           work->memory_bytes + one <= memory) {
+        work->chunking.slots++;
+        work->memory_bytes += one;
+    }
+}
+
 /* Blocks of at most `budget` bytes. */
 static void cut_settle_blocks(struct channelise_plan *work, const struct budget_group *group,
                               uint64_t budget)
@@ -496,8 +514,10 @@ static void cut_settle_blocks(struct channelise_plan *work, const struct budget_
     }
     work->memory_bytes =
         budget_fixed_bytes(work) + budget_block_bytes(work, group, chunking->block_spectra);
+    const uint64_t memory = budget_fixed_bytes(work) + work->stage_bytes;
     cut_settle_ingest(work, group);
     cut_settle_writers(work);
+    cut_settle_slots(work, group, memory);
 }
 
 status_t channelise_cut(struct channelise_plan *work, const struct chunking *begun)

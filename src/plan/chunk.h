@@ -21,6 +21,7 @@ struct chunking {
     uint64_t chunk_spectra; /* of a chunk; the last one may be shorter */
     uint64_t block_spectra; /* most spectra of a block; a multiple of CHUNK_GRAIN, or at least
                                chunk_spectra, or all */
+    uint32_t slots;         /* sets of buffers of a block, that a rank has */
     uint32_t streams;
     uint32_t group_streams; /* of a group; the last one may be smaller */
     /* Groups are of streams that follow each other; or, where that is not 0, of `group_coarse` of

@@ -568,9 +568,16 @@ uint64_t plan_products_lines(const struct channelise_plan *work, uint32_t i, uin
     return chunk_share(&work->chunking, spec->nifs * spec->frequencies, streams);
 }
 
+int plan_products_outrun_writer(const struct channelise_plan *work)
+{
+    enum { MANY = 8 };
+    return backend_abilities(work->backend)->uses_threads && work->threads >= MANY;
+}
+
 int plan_products_are_put_beside(const struct channelise_plan *work)
 {
-    return work->is_bank && !work->is_judged && backend_abilities(work->backend)->has_device;
+    return work->is_bank && !work->is_judged &&
+           (backend_abilities(work->backend)->has_device || plan_products_outrun_writer(work));
 }
 
 uint64_t plan_products_combined_bytes(const struct channelise_plan *work, uint32_t i,

@@ -30,8 +30,11 @@ int plan_products_rounds(const struct channelise_plan *work, uint32_t i);
 /* Returns the numbers of a row of the product that `streams` streams make: lines; for spectra,
  * pairs. */
 uint64_t plan_products_lines(const struct channelise_plan *work, uint32_t i, uint32_t streams);
+/* Returns whether enough threads compute to wait for the one thread that finishes and writes rows.
+ */
+int plan_products_outrun_writer(const struct channelise_plan *work);
 /* Returns whether rows are put into files while the next ones are finished, which then has memory
- * for both: where a device computes. On CPUs all threads are busy anyway. */
+ * for both: where a device or many threads compute. A few threads are busy anyway. */
 int plan_products_are_put_beside(const struct channelise_plan *work);
 /* Returns the bytes of a row whose polarisations or antennas are combined, if it becomes shorter;
  * else 0. */

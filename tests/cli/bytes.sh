@@ -58,6 +58,7 @@ variant ranks-2 2
 variant ranks-3 3 run.threads=1
 variant ranks-5 5 run.threads=1
 variant threads-2 1 run.threads=2
+variant threads-9 2 run.threads=9
 # Chunks hold whole dumps of all products, 150 spectra: these have 150, 450, 1050 and all of them.
 variant chunk-150 2 run.chunk=1 run.threads=1
 variant chunk-450 3 run.chunk=400 run.threads=2

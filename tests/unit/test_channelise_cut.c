@@ -529,9 +529,34 @@ static void what_a_machine_has_is_shared(void **state)
     assert_true(job_share_memory(100 * MIB, 8) == 256 * MIB);
 }
 
+/* Many threads have more sets of buffers than few, as far as memory is left. */
+static void many_threads_have_more_blocks(void **state)
+{
+    (void)state;
+    const uint32_t usual = backend_abilities(BACKEND_CPU)->slots;
+    uint32_t between = 0;
+    struct planned p;
+    assert_int_equal(plan_job(512 * MIB, ", chunk: 960", spectra, 7, NULL, &p), STATUS_OK);
+    assert_int_equal(p.work->chunking.slots, usual);
+    planned_end(&p);
+    assert_int_equal(plan_job(512 * MIB, ", chunk: 960", spectra, 8, NULL, &p), STATUS_OK);
+    assert_int_equal(p.work->chunking.slots, 2 * usual);
+    planned_end(&p);
+    for (uint64_t memory = 90 * MIB; memory < 128 * MIB; memory += MIB / 4) {
+        if (plan_job(memory, ", chunk: 960", spectra, 8, NULL, &p) == STATUS_OK) {
+            assert_true(p.work->memory_bytes <= memory);
+            assert_in_range(p.work->chunking.slots, usual, 2 * usual);
+            between += p.work->chunking.slots > usual && p.work->chunking.slots < 2 * usual;
+        }
+        planned_end(&p);
+    }
+    assert_true(between > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_threads_have_more_blocks),
         cmocka_unit_test(a_machines_memory_cuts_blocks_alone),
         cmocka_unit_test(more_than_is_usual_is_taken_where_it_is_there),
         cmocka_unit_test(groups_that_read_twice_are_not_cut),
