@@ -297,7 +297,7 @@ uint64_t budget_formats_bytes(const struct channelise_plan *work)
 uint32_t budget_finishers(const struct channelise_plan *work)
 {
     const int is_shared = backend_abilities(work->backend)->uses_threads;
-    return (uint32_t)max_u64(work->threads / (is_shared ? 4 : 1), 1);
+    return (uint32_t)max_u64(work->threads / (is_shared ? 2 : 1), 1);
 }
 
 /* Bytes that a run keeps from beginning to end: the values that the numbers of archives in few bits

@@ -44,7 +44,7 @@ uint64_t budget_hdf5_bytes(const struct channelise_plan *work);
 uint64_t budget_formats_bytes(const struct channelise_plan *work);
 uint64_t budget_fixed_bytes(const struct channelise_plan *work);
 
-/* Returns the number of threads that finish rows (pipeline/finish): all, or a quarter if the
+/* Returns the number of threads that finish rows (pipeline/finish): all, or a half if the
  * backend computes on the cores itself, since waiting for more would take longer. */
 uint32_t budget_finishers(const struct channelise_plan *work);
 

@@ -424,7 +424,7 @@ static void writers_take_what_is_left(void **state)
         struct planned p;
         if (plan_job(memory, "", fits, 32, NULL, &p) == STATUS_OK) {
             assert_true(p.work->memory_bytes <= memory);
-            assert_true(p.work->writers >= max_u64(before, 1) && p.work->writers <= 8);
+            assert_true(p.work->writers >= max_u64(before, 1) && p.work->writers <= 16);
             seen |= 1U << p.work->writers;
             before = p.work->writers;
         } else {
@@ -434,7 +434,7 @@ static void writers_take_what_is_left(void **state)
     }
     pretended = 0;
     selected = "";
-    assert_true((seen & 1U << 1) && (seen & 1U << 8));
+    assert_true((seen & 1U << 1) && (seen & 1U << 16));
 }
 
 /* Plans the same job where memory is left to the machine, which has so much. */
