@@ -84,14 +84,15 @@ status_t outputs_end(void *outputs, const struct chunk *chunk, const struct chun
 
 /* Functions of the driver (struct driver_work). outputs_is_done(): the chunk was done before.
  * outputs_tell() and outputs_take(): chunks that are done and synced go from every rank into the
- * journals. outputs_hurry() makes that soon, outputs_settle() waits for all. A rank also sends
- * chunks of earlier runs that differ from the journals; these are then no longer done. Fail with
- * NO_SPACE, DATA, DEVICE. */
+ * journals. outputs_hurry() makes that soon. outputs_settle() waits for all, at most
+ * `seconds`, and sets *is_settled to whether they are synced. A rank also sends chunks of earlier
+ * runs that differ from the journals; these are then no longer done. Fail with NO_SPACE, DATA,
+ * DEVICE. */
 int outputs_is_done(void *outputs, uint64_t chunk);
 status_t outputs_tell(void *outputs, struct text *out);
 status_t outputs_take(void *outputs, const char *data, size_t bytes);
 void outputs_hurry(void *outputs);
-status_t outputs_settle(void *outputs);
+status_t outputs_settle(outputs_t *outputs, double seconds, int *is_settled);
 
 /* Rows that earlier runs have written are read and compared with the CRCs of the journals
  * (run.check_resumed), each rank's share by a thread of its own from outputs_open_all() on.

@@ -173,16 +173,20 @@ static status_t sync_thread_take(sync_thread_t *sync, struct text *out)
     return st;
 }
 
-/* Hurries, and waits until all is synced. Fails as sync() did. */
-static status_t sync_thread_settle(sync_thread_t *sync)
+static int sync_thread_has_work(const sync_thread_t *sync)
+{
+    return sync->open.length > 0 || sync->is_touched || sync->is_syncing;
+}
+
+/* Hurries, and waits until all is synced, at most `seconds`. Fails as sync() did. */
+static status_t sync_thread_settle(sync_thread_t *sync, double seconds, int *is_settled)
 {
     thread_wake(&sync->lock, &sync->changed, &sync->is_hurried);
     pthread_mutex_lock(&sync->lock);
-    while (sync->status == STATUS_OK &&
-           (sync->open.length > 0 || sync->is_touched || sync->is_syncing)) {
-        sync->is_hurried = 1;
-        thread_wait(&sync->lock, &sync->changed, idle_seconds);
+    if (sync->status == STATUS_OK && sync_thread_has_work(sync)) {
+        thread_wait(&sync->lock, &sync->changed, seconds);
     }
+    *is_settled = !sync_thread_has_work(sync);
     status_t st = sync->status;
     pthread_mutex_unlock(&sync->lock);
     return st;
@@ -494,9 +498,9 @@ void outputs_hurry(void *context)
     resumed_hurry(outputs->resumed);
 }
 
-status_t outputs_settle(void *context)
+status_t outputs_settle(outputs_t *outputs, double seconds, int *is_settled)
 {
-    return sync_thread_settle(((outputs_t *)context)->sync);
+    return sync_thread_settle(outputs->sync, seconds, is_settled);
 }
 
 status_t outputs_put_counts(const struct output *output)

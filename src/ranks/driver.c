@@ -334,6 +334,7 @@ static void driver_end_alone(driver_t *driver, int is_first, int is_dead)
     char message[CAUSE_BYTES];
     int is_told = 0;
     driver_say_what_is_lost(driver, 0, is_dead, message, sizeof message);
+    const char *cause = driver->trouble == STATUS_OK ? message : report_cause();
     if (!is_first) {
         struct timespec rest = {(time_t)precedence, 0};
         nanosleep(&rest, NULL);
@@ -342,8 +343,8 @@ static void driver_end_alone(driver_t *driver, int is_first, int is_dead)
     }
     /* Rank 0 may have said more before. */
     driver_look_for_stop(driver);
-    if (!is_told && !driver->is_stopped && driver->trouble == STATUS_OK && report_claim()) {
-        fprintf(stderr, "error: %s\n", message);
+    if (!is_told && !driver->is_stopped && report_claim()) {
+        fprintf(stderr, "error: %s\n", cause);
         if (!is_dead) {
             /* It may come back. */
             driver_post(driver, NULL, 0, 0, TAG_GIVEN_UP);
@@ -611,7 +612,7 @@ static status_t driver_wind_up(driver_t *driver, status_t st, int is_wanted)
         driver->is_short |= driver_is_late(driver);
     }
     if (work->settle) {
-        status_t settled = work->settle(work->context);
+        status_t settled = work->settle(work->context, driver);
         st = st == STATUS_OK ? settled : st;
     }
     status_t told = driver_tell(driver);

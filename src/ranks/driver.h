@@ -61,8 +61,8 @@ struct driver_work {
     double timeout;
     const char *file;
     /* On every rank, last of all and also after a failure: after it, tell() returns everything that
-     * is left. */
-    status_t (*settle)(void *context);
+     * is left. Calls driver_serve() meanwhile, whatever that returns. */
+    status_t (*settle)(void *context, driver_t *driver);
 };
 
 /* Runs all chunks. Collective; every rank gets the same status: STOPPED, without a message, if a

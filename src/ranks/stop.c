@@ -2,6 +2,7 @@
 #include "ranks/stop.h"
 
 #include "base/clock.h"
+#include "base/display.h"
 #include "base/memory.h"
 #include "base/thread.h"
 #include "io/apart.h"
@@ -307,8 +308,11 @@ static _Noreturn void watchdog_end_process(const char *message)
     if (rank >= 0) {
         peers_name(peers, rank, name);
     }
-    pthread_mutex_unlock(&lock);
     status_t st = rank >= 0 ? STATUS_DEVICE : STATUS_DATA;
+    if (!report_claim()) {
+        _exit(limit_status); /* the error has been printed, and what followed it hangs */
+    }
+    pthread_mutex_unlock(&lock);
     stop_tell_peers(st);
     if (rank >= 0) {
         fprintf(stderr, "error: %s has been stopped: cannot continue without it\n", name);
@@ -358,6 +362,30 @@ status_t watchdog_begin(double timeout, const char *message, watchdog_t **out)
 out:
     watchdog_free(watchdog);
     return st;
+}
+
+status_t watchdog_begin_file(double timeout, double later, const char *file, const char *what,
+                             watchdog_t **out)
+{
+    enum { MESSAGE_BYTES = 8192 };
+    char message[MESSAGE_BYTES];
+    char host[256] = "";
+    (void)gethostname(host, sizeof host - 1);
+    watchdog_end(memory_move(out));
+    display_format(message, sizeof message,
+                   "%s: could not be %s within %g s (rank %ld on %s): run the same command to "
+                   "resume",
+                   file, what, timeout, launch_rank(), host);
+    return watchdog_begin(timeout > 0 ? timeout + later : 0, message, out);
+}
+
+void watchdog_moved(watchdog_t *watchdog)
+{
+    if (watchdog) {
+        pthread_mutex_lock(&watchdog->lock);
+        liveness_moved(&watchdog->timeout);
+        pthread_mutex_unlock(&watchdog->lock);
+    }
 }
 
 void watchdog_end(watchdog_t *watchdog)

@@ -59,9 +59,16 @@ void stop_tell_peers(status_t st);
 typedef struct watchdog watchdog_t;
 
 /* Starts a watchdog: unless watchdog_end() is called within `timeout` seconds (0: never), the
- * process prints "error: MESSAGE" and ends with STATUS_DATA, which ends all other ranks. Data
- * synced to the disk is valid at any moment. *out may be NULL. Fails with DEVICE. */
+ * process prints "error: MESSAGE" and ends with STATUS_DATA, which ends all other ranks. It prints
+ * nothing, and ends with the status of the reported error, if there is one. Data synced to the disk
+ * is valid at any moment. *out may be NULL. Fails with DEVICE. */
 status_t watchdog_begin(double timeout, const char *message, watchdog_t **out);
+/* The same, in the place of *out, with the message that `file` could not be `what` ("opened")
+ * within `timeout` seconds. Waits `later` seconds more, for those who report a better reason. */
+status_t watchdog_begin_file(double timeout, double later, const char *file, const char *what,
+                             watchdog_t **out);
+/* Notes progress: the time begins anew. Takes NULL. */
+void watchdog_moved(watchdog_t *watchdog);
 void watchdog_end(watchdog_t *watchdog);
 
 /* The watch: a thread beside the main thread, from before MPI begins to the end of the process. It

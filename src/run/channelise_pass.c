@@ -454,9 +454,10 @@ static status_t pass_prepare_all(struct pass *pass)
     TRY(pass_open_backend_all(p));
     TRY(pass_cut_as_tuned_all(p));
     TRY(agree_all(comm, pass_describe_arithmetic(p)));
+    pass_limit(pass, p->work->backend);
+    TRY(pass_begin_limit_all(pass, "looked up", 0));
     TRY(agree_all(comm, pass->rank == 0 ? pass_check_room(p) : STATUS_OK));
     pass_end_later(p);
-    pass_limit(pass, p->work->backend);
     pass_step(p, RUN_STEP_CHOICE);
     TRY(pass_open_all(pass));
     pass_step(p, RUN_STEP_FILES);

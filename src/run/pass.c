@@ -79,10 +79,10 @@ static void pass_keep_rate(const struct pass *pass, double seconds)
 
 void pass_limit(struct pass *pass, enum backend_kind backend)
 {
-    /* A block takes a second or so, but a file system may be away for minutes and come back. The
-     * reference works in the main thread, for minutes at a block. */
-    double otherwise = backend_abilities(backend)->is_reference ? 0 : CLOCK_STALL;
-    pass->patience = pass->options->patience < 0 ? otherwise : pass->options->patience;
+    /* Others take a second or so for a block, the reference minutes, in the main thread. */
+    if (pass->options->patience < 0 && backend_abilities(backend)->is_reference) {
+        pass->patience = 0;
+    }
 }
 
 const char *pass_count_done(const struct pass *pass, char text[PASS_TEXT])
@@ -105,6 +105,8 @@ void pass_begin(struct pass *pass, MPI_Comm comm, const struct job *job,
     pass->job = job;
     pass->options = options;
     pass->started_at = clock_now();
+    /* A file system may be away for minutes and come back. */
+    pass->patience = options->patience < 0 ? CLOCK_STALL : options->patience;
     local_ranks_all(comm, &local_rank, &pass->local_size);
 }
 
@@ -128,6 +130,26 @@ status_t pass_same_plan_all(const struct pass *pass, const struct chunking *mine
                                           "the same program?"));
 }
 
+/* Seconds. LOCKED_FOR: the most that a claim waits for a lock. OTHERS_FIRST: other ranks need them
+ * to report that rank 0 is silent. */
+enum { FLUSH_BYTES = 512, LOCKED_FOR = 4, OTHERS_FIRST = 10 };
+
+static const char made[] = "made and synced";
+static const char finished[] = "finished and synced";
+
+status_t pass_begin_limit_all(struct pass *pass, const char *what, double later)
+{
+    return agree_all(pass->comm, pass->rank == 0 ? watchdog_begin_file(pass->patience, later,
+                                                                       pass->making.items[0].file,
+                                                                       what, &pass->watchdog)
+                                                 : STATUS_OK);
+}
+
+static void pass_end_limit(struct pass *pass)
+{
+    watchdog_end(memory_move(&pass->watchdog));
+}
+
 status_t pass_claim_all(struct pass *pass)
 {
     const struct outputs_options claim = {.force = pass->options->force,
@@ -135,7 +157,11 @@ status_t pass_claim_all(struct pass *pass)
     if (pass->is_complete) {
         return STATUS_OK;
     }
-    TRY(outputs_claim_all(pass->comm, &pass->making, &claim, &pass->begun, &pass->outputs));
+    TRY(pass_begin_limit_all(pass, "looked up and locked", LOCKED_FOR));
+    status_t st =
+        outputs_claim_all(pass->comm, &pass->making, &claim, &pass->begun, &pass->outputs);
+    pass_end_limit(pass);
+    TRY(st);
     return REQUIRED(!pass->begun.is_begun || !pass->options->times, STATUS_USAGE,
                     "%s is unfinished, from an earlier run: complete it before it is timed",
                     pass->making.items[0].file);
@@ -245,7 +271,9 @@ static uint64_t pass_done(void *context)
 
 static status_t pass_tell(void *context, struct text *out)
 {
-    return outputs_tell(((struct pass *)context)->outputs, out);
+    const struct pass *pass = context;
+    watchdog_moved(pass->watchdog); /* called as often as the main thread serves */
+    return outputs_tell(pass->outputs, out);
 }
 
 static status_t pass_take(void *context, const char *data, size_t bytes)
@@ -274,55 +302,40 @@ static int pass_hangs(void *context)
     return pass->is_stuck || pipeline_hangs(pass->pipeline);
 }
 
-enum { MESSAGE_BYTES = 8192, FLUSH_BYTES = 512 };
-
-static const char finished[] = "finished";
-
-/* Starts a watchdog: no other part would detect that this rank hangs now. */
-static status_t pass_begin_limit(const struct pass *pass, const char *what, watchdog_t **out)
-{
-    char message[MESSAGE_BYTES];
-    char host[MPI_MAX_PROCESSOR_NAME];
-    int length;
-    MPI_Get_processor_name(host, &length);
-    display_format(message, sizeof message,
-                   "%s: could not be %s and synced within %g s (rank %d on %s): run the same "
-                   "command to resume",
-                   pass->making.items[0].file, what, pass->patience, pass->rank, host);
-    return watchdog_begin(pass->patience, message, out);
-}
-
-static status_t pass_settle(void *context)
+/* Waits until all is synced. The others hear of this rank meanwhile. */
+static status_t pass_settle(void *context, driver_t *driver)
 {
     status_t st = STATUS_OK;
-    const struct pass *pass = context;
-    watchdog_t *watchdog = NULL;
+    struct pass *pass = context;
+    const char *file = pass->making.items[0].file;
+    struct liveness_timeout stall = {.seconds = pass->patience};
+    int is_settled = 0;
     char what[FLUSH_BYTES];
     display_format(what, sizeof what,
                    "the file system delays the flush of %s: chunks that it has not confirmed are "
                    "computed again",
-                   pass->making.items[0].file);
+                   file);
     stop_waits_for(what);
-    TRY_OUT(pass->size == 1 ? pass_begin_limit(pass, finished, &watchdog)
-                            : STATUS_OK); /* else the driver of another looks */
-    TRY_OUT(outputs_settle(pass->outputs));
+    liveness_moved(&stall);
+    while (!is_settled) {
+        TRY_OUT(outputs_settle(pass->outputs, driver_pause(driver), &is_settled));
+        (void)driver_serve(driver);
+        int has_stalled = !is_settled && liveness_has_stalled(&stall);
+        pass->is_stuck |= has_stalled;
+        REQUIRE_OUT(!has_stalled, STATUS_DATA, "%s: rows could not be synced within %g s", file,
+                    pass->patience);
+    }
 out:
     stop_waits_for(NULL);
-    watchdog_end(watchdog);
     return st;
 }
 
-/* Rank 0's part of what all wait for, within its limit. */
-static status_t pass_work_within_limit_all(const struct pass *pass, const char *what,
+static status_t pass_work_within_limit_all(struct pass *pass, const char *what,
                                            status_t (*work_all)(outputs_t *outputs))
 {
-    status_t st = STATUS_OK;
-    watchdog_t *watchdog = NULL;
-    TRY_OUT(agree_all(pass->comm,
-                      pass->rank == 0 ? pass_begin_limit(pass, what, &watchdog) : STATUS_OK));
-    TRY_OUT(work_all(pass->outputs));
-out:
-    watchdog_end(watchdog);
+    TRY(pass_begin_limit_all(pass, what, 0));
+    status_t st = work_all(pass->outputs);
+    pass_end_limit(pass);
     return st;
 }
 
@@ -332,12 +345,12 @@ struct pipeline_sink pass_sink(const struct pass *pass)
                                   outputs_weigh, outputs_flag, outputs_step};
 }
 
-status_t pass_open_all(const struct pass *pass)
+status_t pass_open_all(struct pass *pass)
 {
-    return pass_work_within_limit_all(pass, "made", outputs_open_all);
+    return pass_work_within_limit_all(pass, made, outputs_open_all);
 }
 
-status_t pass_finish_all(const struct pass *pass)
+status_t pass_finish_all(struct pass *pass)
 {
     TRY(pass_work_within_limit_all(pass, finished, outputs_end_sync_all));
     TRY(outputs_pack_all(pass->outputs, channelise_plan_threads(pass->job, pass->local_size),
@@ -350,7 +363,7 @@ status_t pass_work_off_all(struct pass *pass)
     status_t st = STATUS_OK;
     char count[PASS_TEXT];
     int again = 0;
-    TRY(pass_work_within_limit_all(pass, "made", outputs_begin_all));
+    TRY(pass_work_within_limit_all(pass, made, outputs_begin_all));
     uint64_t chunks = chunk_count(&pass->making.chunking);
     pipeline_limit(pass->pipeline, pass->patience);
     struct driver_work work = {.chunks = chunks,
@@ -377,6 +390,8 @@ status_t pass_work_off_all(struct pass *pass)
                                 .before = pass->before,
                                 .in_bytes = pass->in_bytes,
                                 .out_bytes = outputs_bytes(pass->outputs)};
+    TRY(pass_begin_limit_all(pass, "computed, or recorded in the journal,",
+                             pass->size > 1 ? OTHERS_FIRST : 0));
     double began = clock_now();
     pass->idle_since = began;
     do {
@@ -399,6 +414,7 @@ status_t pass_work_off_all(struct pass *pass)
     if (st == STATUS_OK && !pass->begun.is_begun) {
         pass_keep_rate(pass, clock_now() - began);
     }
+    pass_end_limit(pass);
     return st;
 }
 
@@ -456,6 +472,7 @@ status_t pass_do_all(struct pass *pass, const struct pass_kind *kind)
         times->in_bytes += (double)pass->in_bytes;
         times->out_bytes += (double)outputs_bytes(pass->outputs);
     }
+    TRY(pass_begin_limit_all(pass, "read again and closed", 0)); /* until pass_end() */
     TRY(agree_all(pass->comm, kind->conclude(pass)));
     return agree_all(pass->comm, pass->rank == 0 ? pass_judge_holes(pass) : STATUS_OK);
 }
@@ -467,6 +484,7 @@ void pass_end(struct pass *pass, status_t st)
     }
     pipeline_destroy(pass->pipeline);
     outputs_destroy(pass->outputs);
+    pass_end_limit(pass);
     output_spec_free(&pass->making);
     text_free(&pass->problem);
 }

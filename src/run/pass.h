@@ -12,6 +12,7 @@
 #include "output/output_spec.h"
 #include "output/outputs.h"
 #include "pipeline/pipeline.h"
+#include "ranks/stop.h"
 #include "run/run.h"
 
 #include <stdint.h>
@@ -34,8 +35,9 @@ struct pass {
     struct outputs_begun begun;
     outputs_t *outputs;
     uint64_t bytes[MOST_OUTPUTS]; /* of each product's file, all of it */
-    double patience; /* seconds without progress after which the pass fails; 0: no limit */
-    uint64_t before; /* chunks that earlier runs have done */
+    double patience;      /* seconds without progress after which the pass fails; 0: no limit */
+    watchdog_t *watchdog; /* of rank 0's main thread, where it waits for the file system; or NULL */
+    uint64_t before;      /* chunks that earlier runs have done */
     uint64_t in_bytes;
     double idle_since;    /* clock_now() when this rank had no more chunks, */
     double waited;        /* and seconds until all ranks had none */
@@ -100,8 +102,13 @@ status_t pass_add_room(const struct pass *pass, struct room *room);
  * unknown. */
 struct rate pass_expect(const struct pass *pass);
 
-/* Sets pass->patience: that of the options, else a default for the backend. */
+/* Removes the limit pass->patience, which pass_begin() sets, for a backend without one. */
 void pass_limit(struct pass *pass, enum backend_kind backend);
+
+/* Begins the limit of rank 0's main thread anew, until pass_end(): if it is not there within the
+ * pass's patience, and `later` seconds, the products could not be `what` ("opened"), which no other
+ * part would detect. Collective. Fails with DEVICE. */
+status_t pass_begin_limit_all(struct pass *pass, const char *what, double later);
 
 /* Writes "12 of 40 chunks": those done by now, earlier runs included. Returns `text`. */
 enum { PASS_TEXT = 2 * UNITS_TEXT + 16 };
@@ -116,8 +123,8 @@ struct pipeline_sink pass_sink(const struct pass *pass);
 
 /* outputs_open_all(), and what follows the last chunk up to outputs_finish_all(), within the pass's
  * patience: end the process if they take longer. Fail as these. */
-status_t pass_open_all(const struct pass *pass);
-status_t pass_finish_all(const struct pass *pass);
+status_t pass_open_all(struct pass *pass);
+status_t pass_finish_all(struct pass *pass);
 
 /* On rank 0: reports the chunks of earlier runs from which the pass resumes. */
 void pass_say_where_it_goes_on(struct pass *pass);

@@ -114,17 +114,25 @@ out:
     return st;
 }
 
-/* Before anything is made, removed or truncated. */
+/* Before anything is made, removed or truncated. The first that meets a file system of the products
+ * that hangs. */
 static status_t run_protect_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
                                 const struct run_options *options)
 {
+    status_t st = STATUS_OK;
+    watchdog_t *watchdog = NULL;
     int rank = agree_rank(comm);
+    double patience = options->patience < 0 ? CLOCK_STALL : options->patience;
     char *own = rank == 0 && options->tune && !options->database ? store_own() : NULL;
     const struct protect_other others[] = {{"--database", options->database},
                                            {"--csv", options->csv},
                                            {"the database", own},
                                            {"--report", options->report}};
-    status_t st = rank == 0 ? protect_job(job, archive, others, 4) : STATUS_OK;
+    if (rank == 0) {
+        st = watchdog_begin_file(patience, 0, job_file(job, 0), "looked up", &watchdog);
+        st = st == STATUS_OK ? protect_job(job, archive, others, 4) : st;
+        watchdog_end(watchdog);
+    }
     free(own);
     return agree_all(comm, st);
 }

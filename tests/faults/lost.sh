@@ -101,6 +101,28 @@ for call in 1:made 5:finished; do
     done
 done
 
+# A file system that goes away at any other moment, for all ranks at once: one error, whatever hangs after it.
+hangs() { # hangs RANKS PATTERN FAULT...
+    local size=$1 pattern=$2 status=0 began=$SECONDS bad=0
+    shift 2
+    { timeout -k 1 60 mpirun -n "$size" env "${slow[1]}" "$@" "$voltmill" run --stall-timeout 2 job.yaml >stdout \
+        2>stderr </dev/null || status=$?; } 2>/dev/null
+    [ "$status" = 4 ] && [ $((SECONDS - began)) -le 30 ] || { echo "# exit $status after $((SECONDS - began)) s"; bad=1; }
+    [ "$(grep -c '^error: ' stderr)" = 1 ] || { echo "# not one error line"; bad=1; }
+    grep -Eq "^error: $pattern" stderr || { echo "# no such message: $pattern"; bad=1; }
+    ok $bad "$* that hangs, $size ranks"
+    [ $bad = 0 ] || note <stderr
+    runs "$*, $size ranks: goes on" "$voltmill" run job.yaml
+    same "$*, $size ranks: same bytes" "$expected" "$(digest)"
+    clear_all
+}
+hangs 1 "spectra.h5: could not be looked up and locked within 2 s" SHIM_LOCK=2:hang
+hangs 1 "spectra.h5: could not be computed, or recorded in the journal, within 2 s" SHIM_RECORDS=9:hang
+hangs 2 "spectra.h5: .* within 2 s" SHIM_RECORDS=9:hang SHIM_ROWS=100:hang SHIM_SYNC=2:hang
+hangs 1 "spectra.h5: spectra .* could not be finished and written within 2 s" SHIM_ROWS=100:hang SHIM_SYNC=2:hang
+hangs 2 "spectra.h5: rows could not be synced within 2 s" SHIM_SYNC=2:hang
+hangs 1 "spectra.h5: could not be finished and synced within 2 s" SHIM_NAME=2:hang
+
 # All of it suspended, as by a terminal or by SLURM: nothing hangs, the run goes on.
 # Slower than others: on a busy machine it would be through before there is anything to suspend. And
 # such a machine takes more than a second to sync a row now and then.

@@ -146,8 +146,9 @@ static status_t take_chunks(void *context, const char *data, size_t bytes)
     return STATUS_OK;
 }
 
-static status_t settle(void *context)
+static status_t settle(void *context, driver_t *driver)
 {
+    (void)driver_serve(driver);
     ((struct teller *)context)->is_settled = 1;
     return STATUS_OK;
 }
@@ -246,8 +247,9 @@ static status_t take_much(void *context, const char *data, size_t bytes)
     return STATUS_OK;
 }
 
-static status_t settle_much(void *context)
+static status_t settle_much(void *context, driver_t *driver)
 {
+    (void)driver;
     ((struct long_teller *)context)->is_settled = 1;
     return STATUS_OK;
 }
