@@ -13,6 +13,7 @@
 #include "tune/problem/problem_bank.h"
 #include "tune/problem/problem_dedispersion.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
@@ -264,7 +265,8 @@ static status_t bench_write(const char *file, uint64_t number, uint64_t bytes, c
     int fd = -1;
     TRY_OUT(text_add(&path, "%s.bench.%" PRIu64, file, number));
     fd = open(path.data, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-    REQUIRE_OUT(fd >= 0, STATUS_USAGE, "%s cannot be made, or is there already", path.data);
+    REQUIRE_OUT(fd >= 0, reason_make_status(errno), "%s cannot be made: %s", path.data,
+                strerror(errno));
     (void)unlink(path.data);
     for (uint64_t at = 0; at < bytes; at += PIECE_BYTES) {
         TRY_OUT(file_write(fd, path.data, at, piece, min_u64(PIECE_BYTES, bytes - at)));

@@ -53,8 +53,8 @@ static status_t csv_open_file(const char *path, const char *mode, const char *he
     const int is_pipe = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
     const int flags = O_CREAT | O_CLOEXEC | (appends ? O_APPEND : 0);
     int fd = open(path, flags | (is_pipe ? O_WRONLY : O_RDWR), 0666);
-    REQUIRE_OUT(fd >= 0 && fstat(fd, &info) == 0, STATUS_DATA, "%s cannot be written: %s", path,
-                strerror(errno));
+    REQUIRE_OUT(fd >= 0 && fstat(fd, &info) == 0, reason_write_status(errno),
+                "%s cannot be written: %s", path, strerror(errno));
     REQUIRE_OUT(is_pipe == !S_ISREG(info.st_mode), STATUS_DATA,
                 "%s was replaced by another file while it was opened", path);
     file = fdopen(fd, is_pipe ? mode : "r+");
@@ -64,7 +64,8 @@ static status_t csv_open_file(const char *path, const char *mode, const char *he
         TRY_OUT(csv_check_begin(file, path, heading));
         int is_ready = fseek(file, 0, appends ? SEEK_END : SEEK_SET) == 0 &&
                        (appends || ftruncate(fileno(file), 0) == 0);
-        REQUIRE_OUT(is_ready, STATUS_DATA, "%s cannot be written: %s", path, strerror(errno));
+        REQUIRE_OUT(is_ready, reason_write_status(errno), "%s cannot be written: %s", path,
+                    strerror(errno));
     }
     *out = file;
     file = NULL;
@@ -118,9 +119,8 @@ status_t csv_close(struct csv *csv, status_t st)
     csv->file = NULL;
     csv_note(csv, file && fclose(file) != 0);
     if (st == STATUS_OK && csv->error) {
-        int is_full = csv->error == ENOSPC || csv->error == EDQUOT || csv->error == EFBIG;
-        st = report_fail(is_full ? STATUS_NO_SPACE : STATUS_DATA, "%s cannot be written: %s",
-                         csv->path, strerror(csv->error));
+        st = report_fail(reason_write_status(csv->error), "%s cannot be written: %s", csv->path,
+                         strerror(csv->error));
     }
     return st;
 }

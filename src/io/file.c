@@ -19,12 +19,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Returns NO_SPACE if writing failed because the disk, or this user's quota, is full; else DATA. */
-static status_t file_write_status(int reason)
-{
-    return file_is_full(reason) ? STATUS_NO_SPACE : STATUS_DATA;
-}
-
 status_t file_part_name(const char *path, char **out)
 {
     return memory_format(out, "%s.part", path);
@@ -40,20 +34,10 @@ status_t file_packed_name(const char *path, char **out)
     return memory_format(out, "%s.packed.part", path);
 }
 
-int file_is_full(int reason)
-{
-    return reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
-}
-
-int file_is_absent(int reason)
-{
-    return reason == ENOENT || reason == ENOTDIR || reason == ELOOP || reason == ENAMETOOLONG;
-}
-
 static status_t file_look_up(const char *path, int follows, struct stat *info, int *exists)
 {
     *exists = (follows ? stat(path, info) : lstat(path, info)) == 0;
-    return REQUIRED(*exists || file_is_absent(errno), STATUS_DATA, "%s cannot be looked up: %s",
+    return REQUIRED(*exists || reason_is_absent(errno), STATUS_DATA, "%s cannot be looked up: %s",
                     path, strerror(errno));
 }
 
@@ -125,10 +109,10 @@ int file_move(int *fd)
 
 status_t file_open_new(const char *path, int *out)
 {
-    REQUIRE(unlink(path) == 0 || errno == ENOENT, STATUS_USAGE, "%s cannot be replaced: %s", path,
-            strerror(errno));
+    REQUIRE(unlink(path) == 0 || errno == ENOENT, reason_make_status(errno),
+            "%s cannot be replaced: %s", path, strerror(errno));
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-    REQUIRE(fd >= 0, STATUS_USAGE, "%s cannot be made: %s", path, strerror(errno));
+    REQUIRE(fd >= 0, reason_make_status(errno), "%s cannot be made: %s", path, strerror(errno));
     *out = fd;
     return STATUS_OK;
 }
@@ -152,8 +136,8 @@ static status_t file_look_at_folder(const char *path, struct stat *info, struct 
     status_t st = STATUS_OK;
     char *folder = NULL;
     TRY_OUT(folder_nearest(path, &folder));
-    REQUIRE_OUT((info ? stat(folder, info) : statvfs(folder, system)) == 0, STATUS_USAGE,
-                "folder %s: %s", folder, strerror(errno));
+    REQUIRE_OUT((info ? stat(folder, info) : statvfs(folder, system)) == 0,
+                reason_make_status(errno), "folder %s: %s", folder, strerror(errno));
 out:
     free(folder);
     return st;
@@ -216,7 +200,7 @@ status_t file_reserve(int fd, const char *path, uint64_t bytes)
     if (status != 0 && (errno == EOPNOTSUPP || errno == ENOSYS)) {
         TRY(file_free_bytes(path, &left));
         TRY(left < bytes ? file_fail_no_space(path, bytes) : STATUS_OK);
-    } else if (status != 0 && file_is_full(errno)) {
+    } else if (status != 0 && reason_is_full(errno)) {
         /* A quota or a limit does not show in what is free. */
         REQUIRE(errno == ENOSPC, STATUS_NO_SPACE, "no space for %s: it needs %" PRIu64 " bytes: %s",
                 path, bytes, strerror(errno));
@@ -228,16 +212,11 @@ status_t file_reserve(int fd, const char *path, uint64_t bytes)
     return STATUS_OK;
 }
 
-int file_is_out_of(int reason)
-{
-    return reason == EMFILE || reason == ENFILE || reason == ENOMEM;
-}
-
 status_t file_open_read(const char *path, int *fd)
 {
     /* A pipe would wait for a writer. */
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    return REQUIRED(*fd >= 0, file_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA,
+    return REQUIRED(*fd >= 0, reason_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA,
                     "%s cannot be opened: %s", path, strerror(errno));
 }
 
@@ -334,7 +313,7 @@ status_t file_write(int fd, const char *path, uint64_t offset, const void *data,
         if (put < 0 && errno == EINTR) {
             continue;
         }
-        REQUIRE(put > 0, file_write_status(errno),
+        REQUIRE(put > 0, reason_write_status(errno),
                 "%s: writing %zu bytes at offset %" PRIu64 ": %s", path, most, offset + done,
                 strerror(errno));
         done += (uint64_t)put;
@@ -369,6 +348,12 @@ status_t file_read(int fd, const char *path, uint64_t offset, void *data, uint64
     return STATUS_OK;
 }
 
+status_t file_cut(int fd, const char *path, uint64_t bytes)
+{
+    return REQUIRED(ftruncate(fd, (off_t)bytes) == 0, reason_write_status(errno),
+                    "%s cannot be made %" PRIu64 " bytes long: %s", path, bytes, strerror(errno));
+}
+
 void file_expect(int fd, uint64_t offset, uint64_t bytes)
 {
     (void)posix_fadvise(fd, (off_t)offset, (off_t)bytes, POSIX_FADV_WILLNEED);
@@ -388,19 +373,19 @@ int file_is_huge(uint64_t bytes)
 
 status_t file_sync_data(int fd, const char *path)
 {
-    return REQUIRED(fdatasync(fd) == 0, file_write_status(errno), "%s cannot be synced: %s", path,
+    return REQUIRED(fdatasync(fd) == 0, reason_write_status(errno), "%s cannot be synced: %s", path,
                     strerror(errno));
 }
 
 status_t file_sync(int fd, const char *path)
 {
-    return REQUIRED(fsync(fd) == 0, file_write_status(errno), "%s cannot be synced: %s", path,
+    return REQUIRED(fsync(fd) == 0, reason_write_status(errno), "%s cannot be synced: %s", path,
                     strerror(errno));
 }
 
 void file_remove(const char *path)
 {
-    if (unlink(path) != 0 && !file_is_absent(errno)) {
+    if (unlink(path) != 0 && !reason_is_absent(errno)) {
         report_warn("%s cannot be removed and is left: %s", path, strerror(errno));
     }
 }
@@ -438,7 +423,7 @@ status_t file_publish(int fd, const char *part, const char *path, int force)
     REQUIRE(status == 0 || errno != EEXIST, STATUS_USAGE,
             "%s came to be while this run wrote it: the product is complete, but is left as %s",
             path, part);
-    REQUIRE(status == 0, STATUS_DATA, "%s cannot be renamed to %s: %s", part, path,
+    REQUIRE(status == 0, reason_write_status(errno), "%s cannot be renamed to %s: %s", part, path,
             strerror(errno));
     return folder_sync(path);
 }

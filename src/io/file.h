@@ -4,6 +4,7 @@
 #define VOLTMILL_IO_FILE_H
 
 #include "base/status.h"
+#include "io/reason.h"
 
 #include <stdint.h>
 
@@ -31,10 +32,8 @@ status_t file_exists(const char *path, int *out);
 status_t file_is_ordinary(const char *path, int *out);
 status_t file_is_folder(const char *path, int *out);
 
-/* file_is_absent(): whether an errno means that the name does not exist. file_is_full(): that the
- * disk, or this user's quota, is full. */
-int file_is_absent(int reason);
-int file_is_full(int reason);
+/* Sets the length of an open file. Fails with DATA, NO_SPACE. */
+status_t file_cut(int fd, const char *path, uint64_t bytes);
 
 /* Sets *out to whether two names lead to one existing file, or would lead to one if it, and folders
  * on the way to it, were made. Fails with DATA as file_exists() does. */
@@ -45,7 +44,7 @@ status_t file_is_same(const char *a, const char *b, int *out);
 int file_is_nameless(int fd);
 /* Returns whether `path` is still the name of the open file itself, without links. */
 int file_is_on(int fd, const char *path);
-/* Creates a new file, after removing what has the name. Fails with USAGE. */
+/* Creates a new file, after removing what has the name. Fails as reason_make_status() says. */
 status_t file_open_new(const char *path, int *fd);
 
 /* Reserves disk space of `bytes` bytes, so that a full disk shows before the work. If the file
@@ -57,10 +56,6 @@ status_t file_reserve(int fd, const char *path, uint64_t bytes);
  * not exist yet. file_device(): the number of that file system. Fail with USAGE. */
 status_t file_free_bytes(const char *path, uint64_t *bytes);
 status_t file_device(const char *path, uint64_t *device);
-
-/* Returns whether an errno means that this process or machine has no more memory or file
- * descriptors. */
-int file_is_out_of(int reason);
 
 /* Opens an existing file for reading. Fails with DATA; with DEVICE when this process may open no
  * more, or there is no memory. */

@@ -99,7 +99,7 @@ status_t claim_check_owner(const char *part)
     if (lstat(part, &info) == 0) {
         TRY(claim_judge_owner(&info, part));
     } else {
-        REQUIRE(file_is_absent(errno), STATUS_DATA, "%s cannot be looked up: %s", part,
+        REQUIRE(reason_is_absent(errno), STATUS_DATA, "%s cannot be looked up: %s", part,
                 strerror(errno));
     }
     return STATUS_OK;
@@ -147,7 +147,8 @@ status_t claim_open(const char *part, const struct claim_mark *mark, int *out)
     char host[CLAIM_HOST];
     struct identity identity = {.bytes = 0};
     int fd = open(part, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    REQUIRE_OUT(fd >= 0, STATUS_DATA, "%s cannot be opened: %s", part,
+    REQUIRE_OUT(fd >= 0, reason_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA,
+                "%s cannot be opened: %s", part,
                 errno == ELOOP ? "a link has its name" : strerror(errno));
     TRY_OUT(identity_of_open(fd, part, &identity));
     claim_host(host);
@@ -163,7 +164,7 @@ out:
 
 /* Opens a file of our own for reading and writing, and creates it if it is missing. Links are not
  * followed, since they lead to another file, and a file with other names (hard links) is refused
- * for the same reason. *is_made: it was created. Fails with USAGE. */
+ * for the same reason. *is_made: it was created. Fails with USAGE; as reason_make_status() says. */
 static status_t claim_open_own(const char *path, int *out, int *is_made)
 {
     status_t st = STATUS_OK;
@@ -179,7 +180,7 @@ static status_t claim_open_own(const char *path, int *out, int *is_made)
         fd = fd < 0 && errno == EEXIST ? open(path, flags) : fd;
         is_between = fd < 0 && errno == ENOENT && !*is_made;
     }
-    REQUIRE_OUT(fd >= 0, STATUS_USAGE, "%s cannot be made: %s", path,
+    REQUIRE_OUT(fd >= 0, reason_make_status(errno), "%s cannot be made: %s", path,
                 errno == ELOOP ? "a link has its name" : strerror(errno));
     REQUIRE_OUT(fstat(fd, &info) == 0 && S_ISREG(info.st_mode), STATUS_USAGE,
                 "%s is no ordinary file", path);
@@ -289,7 +290,7 @@ void claim_remove(int fd, const char *part)
     /* Twice: what fails once, as network file systems do, must leave nothing behind. */
     if (file_is_on(fd, part) || file_is_on(fd, part)) {
         file_remove(part);
-    } else if (lstat(part, &named) != 0 && !file_is_absent(errno)) {
+    } else if (lstat(part, &named) != 0 && !reason_is_absent(errno)) {
         report_warn("%s cannot be looked up and is left: %s", part, strerror(errno));
     }
 }
@@ -301,7 +302,7 @@ status_t guard_add(struct guard *guard, const char *what, const char *path)
     struct guard_file file = {.what = what};
     struct stat info;
     int exists = stat(path, &info) == 0;
-    REQUIRE(exists || file_is_absent(errno), STATUS_DATA, "%s cannot be looked up: %s", path,
+    REQUIRE(exists || reason_is_absent(errno), STATUS_DATA, "%s cannot be looked up: %s", path,
             strerror(errno));
     if (!exists || !S_ISREG(info.st_mode)) {
         return STATUS_OK;

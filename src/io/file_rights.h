@@ -52,7 +52,8 @@ status_t claim_check_owner_open(int fd, const char *part);
 
 /* Opens the file at `part`, created if it is missing (its folder exists), and locks it against
  * every other run until *fd is closed; *bytes is its size. Fails with USAGE if another run has the
- * lock for three seconds, or the file is another user's or no ordinary file; with DATA. */
+ * lock for three seconds, or the file is another user's or no ordinary file; with DATA,
+ * NO_SPACE. */
 status_t claim_take(const char *part, int *fd, uint64_t *bytes);
 /* Shares a lock: others may have one of the same kind, but claim_take() is refused as long as one
  * is left. So a file is safe until the last rank that writes it is gone. Fails with USAGE. */

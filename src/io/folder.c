@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "io/reason.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,8 +44,8 @@ static status_t folder_look_up(const char *path, struct stat *info, int *is_ther
 {
     struct stat link;
     *is_there = stat(path, info) == 0;
-    REQUIRE(*is_there || errno == ENOENT || errno == ENOTDIR, STATUS_USAGE, "folder %s: %s", path,
-            strerror(errno));
+    REQUIRE(*is_there || errno == ENOENT || errno == ENOTDIR, reason_make_status(errno),
+            "folder %s: %s", path, strerror(errno));
     REQUIRE(*is_there || lstat(path, &link) != 0, STATUS_USAGE,
             "folder %s: a link that leads nowhere", path);
     return REQUIRED(!*is_there || S_ISDIR(info->st_mode), STATUS_USAGE, "%s is not a folder", path);
@@ -103,8 +104,8 @@ status_t folder_check(const char *path, int *is_there)
     st = folder_nearest(path, &nearest);
     TRY_OUT(st == STATUS_USAGE ? report_again(st, "%s cannot be made: %s", path, report_cause())
                                : st);
-    REQUIRE_OUT(access(nearest, W_OK | X_OK) == 0, STATUS_USAGE, "%s cannot be made: folder %s: %s",
-                path, nearest, strerror(errno));
+    REQUIRE_OUT(access(nearest, W_OK | X_OK) == 0, reason_make_status(errno),
+                "%s cannot be made: folder %s: %s", path, nearest, strerror(errno));
     TRY_OUT(folder_check_depth(path, folder, nearest));
     *is_there = strcmp(folder, nearest) == 0;
 out:
@@ -137,9 +138,8 @@ static status_t folder_make_one(const char *folder, int *is_ours)
     if (*is_ours) {
         TRY(folder_sync(folder));
     } else if (errno != EEXIST || stat(folder, &info) != 0 || !S_ISDIR(info.st_mode)) {
-        int is_full = errno == ENOSPC || errno == EDQUOT;
-        return report_fail(is_full ? STATUS_NO_SPACE : STATUS_USAGE, "folder %s cannot be made: %s",
-                           folder, strerror(errno));
+        return report_fail(reason_make_status(errno), "folder %s cannot be made: %s", folder,
+                           strerror(errno));
     }
     return STATUS_OK;
 }

@@ -37,7 +37,7 @@ void mark_bytes(enum mark mark, char out[MARK_BYTES])
 /* Whether a number of errno.h says that there is no file, or none for us: its reader says so. */
 static int mark_is_absent(int reason)
 {
-    return file_is_absent(reason) || reason == EACCES || reason == EPERM || reason == ENXIO;
+    return reason_is_absent(reason) || reason == EACCES || reason == EPERM || reason == ENXIO;
 }
 
 status_t mark_read(int fd, const char *path, enum mark *out)
@@ -62,8 +62,8 @@ status_t mark_find(const char *path, enum mark *out)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     *out = MARK_NONE;
     REQUIRE_OUT(fd >= 0 || mark_is_absent(errno),
-                file_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA, "%s cannot be read: %s", path,
-                strerror(errno));
+                reason_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA, "%s cannot be read: %s",
+                path, strerror(errno));
     TRY_OUT(fd >= 0 ? mark_read(fd, path, out) : STATUS_OK);
 out:
     file_close(fd);
@@ -117,17 +117,15 @@ status_t mark_put(int fd, const char *path, enum mark mark)
     snprintf(block + MARK_BYTES, sizeof block - MARK_BYTES, "\nnot complete: %s was writing it\n",
              marks[mark].command);
     /* Nothing is left for a moment, but never something else's begin. */
-    REQUIRE(ftruncate(fd, 0) == 0, STATUS_DATA, "%s cannot be cut: %s", path, strerror(errno));
+    TRY(file_cut(fd, path, 0));
     return file_write(fd, path, 0, block, sizeof block);
 }
 
 status_t mark_lift(int fd, const char *path, const char *first, uint64_t bytes)
 {
-    REQUIRE(bytes >= MARK_BLOCK || ftruncate(fd, (off_t)max_u64(bytes, MARK_BYTES)) == 0,
-            STATUS_DATA, "%s cannot be cut: %s", path, strerror(errno));
+    TRY(bytes < MARK_BLOCK ? file_cut(fd, path, max_u64(bytes, MARK_BYTES)) : STATUS_OK);
     TRY(file_sync(fd, path));
     TRY(file_write(fd, path, 0, first, min_u64(bytes, MARK_BLOCK)));
-    REQUIRE(bytes >= MARK_BYTES || ftruncate(fd, (off_t)bytes) == 0, STATUS_DATA,
-            "%s cannot be cut: %s", path, strerror(errno));
+    TRY(bytes < MARK_BYTES ? file_cut(fd, path, bytes) : STATUS_OK);
     return file_sync(fd, path);
 }

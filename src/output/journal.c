@@ -196,8 +196,7 @@ status_t journal_resume(journal_t *journal)
     TRY(claim_open(journal->path, &mark, &fd));
     close(journal->fd);
     journal->fd = fd;
-    REQUIRE(ftruncate(fd, (off_t)journal->end) == 0, STATUS_DATA, "%s: %s", journal->path,
-            strerror(errno));
+    TRY(file_cut(fd, journal->path, journal->end));
     journal->dropped = 0;
     journal_reserve(journal);
     return STATUS_OK;
@@ -450,8 +449,7 @@ status_t journal_revoke(journal_t *journal, const unsigned char *bits)
     journal->holes = 0;
     journal->end = journal->first;
     TRY(journal_write(journal));
-    REQUIRE(ftruncate(journal->fd, (off_t)journal->end) == 0, STATUS_DATA, "%s: %s", journal->path,
-            strerror(errno));
+    TRY(file_cut(journal->fd, journal->path, journal->end));
     journal_reserve(journal);
     return STATUS_OK;
 }

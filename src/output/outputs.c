@@ -298,7 +298,7 @@ static status_t outputs_complete(const outputs_t *outputs, uint32_t i)
     if (is_squeezed) {
         REQUIRE(file_is_on(output->packed_fd, output->packed_path), STATUS_DATA,
                 "%s was removed or replaced while this run wrote it", output->packed_path);
-        REQUIRE(rename(output->packed_path, output->part) == 0, STATUS_DATA,
+        REQUIRE(rename(output->packed_path, output->part) == 0, reason_write_status(errno),
                 "%s cannot become %s: %s", output->packed_path, output->part, strerror(errno));
         file_close(output->claim_fd);
         output->claim_fd = output->packed_fd;

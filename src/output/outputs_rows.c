@@ -277,9 +277,8 @@ static status_t sync_await(int fd, const char *path, uint64_t offset, uint64_t b
     /* The system reports an error once: a later file_sync_data() would miss it. Other errors say
      * that the file system has no such call. */
     return REQUIRED(sync_file_range(fd, (off_t)offset, (off_t)bytes, all) == 0 ||
-                        (errno != EIO && !file_is_full(errno)),
-                    file_is_full(errno) ? STATUS_NO_SPACE : STATUS_DATA, "%s cannot be synced: %s",
-                    path, strerror(errno));
+                        (errno != EIO && !reason_is_full(errno)),
+                    reason_write_status(errno), "%s cannot be synced: %s", path, strerror(errno));
 }
 
 /* Sends rows on to the disk soon, so that unwritten ones do not pile up; and where the product is

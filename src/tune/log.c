@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "io/reason.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,9 +95,9 @@ static status_t log_read_entries(tune_log_t *log)
 static status_t log_append(const tune_log_t *log, const char *bytes, size_t size)
 {
     ssize_t done = write(log->fd, bytes, size);
-    return REQUIRED(done == (ssize_t)size,
-                    done < 0 && errno != ENOSPC ? STATUS_DATA : STATUS_NO_SPACE,
-                    "%s: cannot be written: %s", log->path, done < 0 ? strerror(errno) : "no room");
+    int reason = done < 0 ? errno : ENOSPC;
+    return REQUIRED(done == (ssize_t)size, reason_write_status(reason), "%s: cannot be written: %s",
+                    log->path, strerror(reason));
 }
 
 /* A last line without an end gets one, so that nothing sticks to it. */
@@ -118,7 +119,8 @@ status_t tune_log_open(const char *path, tune_log_t **out)
     if (path) {
         TRY_OUT(memory_text(path, &log->path));
         log->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
-        REQUIRE_OUT(log->fd >= 0, STATUS_DATA, "%s: cannot be written: %s", path, strerror(errno));
+        REQUIRE_OUT(log->fd >= 0, reason_write_status(errno), "%s: cannot be written: %s", path,
+                    strerror(errno));
         REQUIRE_OUT(fstat(log->fd, &info) == 0 && S_ISREG(info.st_mode), STATUS_DATA,
                     "%s: is no ordinary file", path);
         TRY_OUT(text_read_file(&log->text, path, MOST_LOG, "a log of tuning"));

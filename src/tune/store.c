@@ -61,7 +61,7 @@ static int store_may_use(const char *path, char why[OWNER_WORDS])
     if (lstat(path, &info) != 0) {
         int reason = errno;
         snprintf(why, OWNER_WORDS, "cannot be looked up: %s", strerror(reason));
-        return file_is_absent(reason);
+        return reason_is_absent(reason);
     }
     if (S_ISLNK(info.st_mode)) {
         snprintf(why, OWNER_WORDS, "is a link of another user (%lu)", (unsigned long)info.st_uid);

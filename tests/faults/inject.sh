@@ -53,6 +53,14 @@ fi
 injected 4 'obs\.h5.*Input/output error' 2 SHIM_SAMPLES=20:$EIO
 injected 4 'obs\.h5.*Stale file handle' 1 SHIM_SAMPLES=1:$ESTALE
 injected 4 'obs\.h5' 1 SHIM_LOOK=1:$EIO
+# No inode is left, or no more may be used.
+injected 3 'spectra\.h5\.part cannot be made: No space left' 1 SHIM_MAKE=1:$ENOSPC
+injected 3 'power\.h5\.part cannot be made: .*quota exceeded' 2 SHIM_RANK=0 SHIM_MAKE=2:$EDQUOT
+injected 3 '\.journal cannot be made: No space left' 1 SHIM_MAKE=3:$ENOSPC
+injected 4 '\.part cannot be made: Stale file handle' 1 SHIM_MAKE=1:$ESTALE
+injected 5 '\.part cannot be made: Too many open files' 1 SHIM_MAKE=1:$EMFILE
+injected 2 '\.part cannot be made: Permission denied' 1 SHIM_MAKE=1:$EACCES
+injected 3 'cannot be renamed to spectra.h5: No space left' 1 SHIM_NAME=1:$ENOSPC
 injected 4 'Input/output error' 1 SHIM_NAME=1:$EIO
 injected 4 'Read-only file system' 2 SHIM_NAME=2:$EROFS
 injected 4 '\.part cannot be closed: Input/output error' 1 SHIM_CLOSE=1:$EIO
@@ -66,7 +74,7 @@ done
 injected 5 'memory|allocate' 3 SHIM_RANK=2 SHIM_MEMORY=200:$ENOMEM
 
 # Rows of which nothing reaches the disk are not done, whoever has made them: progress says so, as status does.
-errs 4 'could not be finished and synced within 1 s' "${shim[@]}" SHIM_SYNC=1:hang \
+errs 4 'rows could not be synced within 1 s' "${shim[@]}" SHIM_SYNC=1:hang \
     "$voltmill" run --stall-timeout 1 --progress 0.001 job.yaml
 grep -q '^0/[0-9]* chunks (0.0 %)$' stderr && ! grep -q '^[1-9][0-9]*/[0-9]* chunks' stderr || bad=1
 ok $bad "progress counts what is in the journal"

@@ -15,6 +15,7 @@
  *   SHIM_FSYNC     files that are synced with their metadata
  *   SHIM_RESERVE   disk space that is reserved
  *   SHIM_OPEN      files that the program opens
+ *   SHIM_MAKE      files and folders that the program makes
  *   SHIM_LOCK      locks
  *   SHIM_CUT       files that are cut
  *   SHIM_REMOVE    names of x.part and x.journal that are removed
@@ -43,6 +44,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/vfs.h>
 #include <time.h>
@@ -64,6 +66,7 @@ enum counter {
     FSYNC,
     RESERVE,
     OPEN,
+    MAKE,
     LOCK,
     CUT,
     NAME,
@@ -73,9 +76,10 @@ enum counter {
     COUNTERS
 };
 static const char *const names[COUNTERS] = {
-    "SHIM_WRITE", "SHIM_ROWS",    "SHIM_CREATE", "SHIM_RECORDS", "SHIM_HEAD",    "SHIM_SAMPLES",
-    "SHIM_LOOK",  "SHIM_RESUMED", "SHIM_SYNC",   "SHIM_FSYNC",   "SHIM_RESERVE", "SHIM_OPEN",
-    "SHIM_LOCK",  "SHIM_CUT",     "SHIM_NAME",   "SHIM_REMOVE",  "SHIM_CLOSE",   "SHIM_MEMORY"};
+    "SHIM_WRITE",   "SHIM_ROWS",   "SHIM_CREATE",  "SHIM_RECORDS", "SHIM_HEAD",
+    "SHIM_SAMPLES", "SHIM_LOOK",   "SHIM_RESUMED", "SHIM_SYNC",    "SHIM_FSYNC",
+    "SHIM_RESERVE", "SHIM_OPEN",   "SHIM_MAKE",    "SHIM_LOCK",    "SHIM_CUT",
+    "SHIM_NAME",    "SHIM_REMOVE", "SHIM_CLOSE",   "SHIM_MEMORY"};
 static atomic_long calls[COUNTERS];
 
 int MPI_Init_thread(int *argc, char ***argv, int wanted, int *given);
@@ -421,13 +425,27 @@ int open(const char *path, int flags, ...)
     mode_t mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
     va_end(args);
     memcpy(&real, &found, sizeof real);
-    int is_ours = is_program(__builtin_return_address(0)) && strstr(path, ".h5");
-    int error = is_ours ? failing(OPEN) : 0;
+    int is_ours = is_program(__builtin_return_address(0));
+    int error = is_ours && strstr(path, ".h5") ? failing(OPEN) : 0;
+    error = error == 0 && is_ours && flags & O_CREAT ? failing(MAKE) : error;
     if (error != 0) {
         errno = error;
         return -1;
     }
     return real(path, flags, mode);
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+    int (*real)(const char *, mode_t);
+    void *found = next_function("mkdir");
+    int error = is_program(__builtin_return_address(0)) ? failing(MAKE) : 0;
+    memcpy(&real, &found, sizeof real);
+    if (error != 0) {
+        errno = error;
+        return -1;
+    }
+    return real(path, mode);
 }
 
 static int lacks_memory(const void *caller)

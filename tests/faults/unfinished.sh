@@ -73,6 +73,15 @@ killed() {
     done
     [ $kills -gt 0 ] || { bad=1; echo "# it was never killed"; }
     ok $bad "$name: killed $kills times"
+    # Without inodes, or where a name or a length is refused for lack of space.
+    for kind in SHIM_MAKE SHIM_NAME SHIM_CUT; do
+        rm -f "${files[@]}"
+        [ "$(awk -v kind="$kind" '$1 == kind {print $2}' counts)" -gt 0 ] || continue
+        errs 3 'No space left' "${shim[@]}" "$kind=1:28" "$@"
+        "$@" >stdout 2>>stderr && [ "$expected" = "$(digest "${files[@]}")" ] && ! left || bad=1
+        ok $bad "$name: $kind without space"
+        [ $bad = 0 ] || note <stderr
+    done
 }
 # killed_run NAME FILES COMMAND...: of a run, whose .part without a mark may also be one that is to be compressed, or put
 # into another format: then its journal vouches for all of it

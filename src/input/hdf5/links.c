@@ -25,7 +25,7 @@ static status_t links_beside(const char *file, const char *name, struct text *ou
 static status_t links_is_here(const char *path, int *out)
 {
     *out = access(path, F_OK) == 0;
-    return REQUIRED(*out || file_is_absent(errno) || errno == EACCES, STATUS_DATA,
+    return REQUIRED(*out || reason_is_absent(errno) || errno == EACCES, STATUS_DATA,
                     "%s cannot be looked up: %s", path, strerror(errno));
 }
 

@@ -224,7 +224,7 @@ static status_t h5_open(const char *path, int may_be_cut, hid_t *out)
     REQUIRE_OUT(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
     REQUIRE_OUT(S_ISREG(info.st_mode), STATUS_DATA, "%s is not a file", path);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    REQUIRE_OUT(fd >= 0, file_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA,
+    REQUIRE_OUT(fd >= 0, reason_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA,
                 "%s cannot be read: %s", path, strerror(errno));
     apart_at("%s", path);
     TRY_OUT(mark_refuse(fd, path));

@@ -154,7 +154,7 @@ struct writing_options {
 static status_t h5_file_begin(int fd, const char *path, enum mark mark)
 {
     char bytes[MARK_BYTES];
-    REQUIRE(ftruncate(fd, 0) == 0, STATUS_DATA, "%s cannot be cut: %s", path, strerror(errno));
+    TRY(file_cut(fd, path, 0));
     if (mark != MARK_NONE) {
         mark_bytes(mark, bytes);
         TRY(file_write(fd, path, 0, bytes, sizeof bytes));
@@ -175,8 +175,8 @@ static status_t h5_file_writing_open(const char *path, const struct writing_opti
     writing->has_place = options->fd >= 0;
     writing->fd = writing->has_place ? fcntl(options->fd, F_DUPFD_CLOEXEC, 0)
                                      : memfd_create(path, MFD_CLOEXEC);
-    REQUIRE_OUT(writing->fd >= 0, file_is_full(errno) ? STATUS_NO_SPACE : STATUS_DATA,
-                "%s cannot be made: %s", path, strerror(errno));
+    REQUIRE_OUT(writing->fd >= 0, reason_make_status(errno), "%s cannot be made: %s", path,
+                strerror(errno));
     if (options->is_made) {
         TRY_OUT(h5_file_begin(writing->fd, path, options->mark));
     } else {
@@ -209,8 +209,8 @@ static herr_t h5_file_driver_close(H5FD_t *driver)
 {
     struct writing *writing = (struct writing *)driver;
     if (close(writing->fd) != 0 && errno != EINTR && writing->st == STATUS_OK) {
-        writing->st = report_fail(file_is_full(errno) ? STATUS_NO_SPACE : STATUS_DATA,
-                                  "%s cannot be closed: %s", writing->path, strerror(errno));
+        writing->st = report_fail(reason_write_status(errno), "%s cannot be closed: %s",
+                                  writing->path, strerror(errno));
     }
     if (writing->outcome) {
         *writing->outcome = (struct outcome){writing->st, writing->eof, 1};
@@ -307,10 +307,8 @@ static herr_t h5_file_driver_truncate(H5FD_t *driver, hid_t transfer, hbool_t cl
     (void)transfer;
     (void)closing;
     struct writing *writing = (struct writing *)driver;
-    if (writing->st == STATUS_OK && ftruncate(writing->fd, (off_t)writing->eoa) != 0) {
-        writing->st = report_fail(file_is_full(errno) ? STATUS_NO_SPACE : STATUS_DATA,
-                                  "%s cannot be made %llu bytes long: %s", writing->path,
-                                  (unsigned long long)writing->eoa, strerror(errno));
+    if (writing->st == STATUS_OK) {
+        writing->st = file_cut(writing->fd, writing->path, writing->eoa);
     }
     writing->eof = writing->eoa;
     return 0;

@@ -9,7 +9,6 @@
 #include "product/flagged.h"
 #include "product/ifs.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,11 +81,9 @@ status_t export_rows_begin(struct text *head, uint64_t bytes, int fd, const char
 {
     mark_bytes(MARK_RUN, head->data);
     /* Nothing is left for a moment, but never a file without a mark. */
-    REQUIRE(ftruncate(fd, 0) == 0, STATUS_DATA, "%s cannot be cut: %s", path, strerror(errno));
+    TRY(file_cut(fd, path, 0));
     TRY(file_write(fd, path, 0, head->data, head->length));
-    return REQUIRED(ftruncate(fd, (off_t)bytes) == 0,
-                    file_is_full(errno) ? STATUS_NO_SPACE : STATUS_DATA,
-                    "%s cannot be made %" PRIu64 " bytes long: %s", path, bytes, strerror(errno));
+    return file_cut(fd, path, bytes);
 }
 
 uint64_t export_rows_at(const struct export_rows *rows, uint64_t row, uint64_t *together)
@@ -364,8 +361,7 @@ status_t export_rows_complete(export_writer_t *writer, uint64_t first, uint64_t 
 
 status_t export_rows_finish(const struct export_rows *rows, int fd, const char *path)
 {
-    REQUIRE(ftruncate(fd, (off_t)rows->bytes) == 0, STATUS_DATA, "%s cannot be cut: %s", path,
-            strerror(errno));
+    TRY(file_cut(fd, path, rows->bytes));
     TRY(file_sync(fd, path));
     return mark_begin(fd, path, MARK_NONE, export_bank_format(rows->format)->first);
 }
