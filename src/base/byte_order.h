@@ -1,4 +1,5 @@
-/* Numbers as they are stored: loads that need no alignment, of bytes in either order. */
+/* Numbers as they are stored: loads that need no alignment. `swap`: the bytes are in the order
+ * opposite to this machine's. */
 #ifndef VOLTMILL_BASE_BYTE_ORDER_H
 #define VOLTMILL_BASE_BYTE_ORDER_H
 

@@ -25,8 +25,8 @@ enum backend_kind backend_automatic(int has_gpu);
 enum backend_kind backend_settle(enum backend_kind kind);
 
 /* Returns whether the driver of this GPU (run.device; NULL: the first) builds one program at a time
- * in a process, as NVIDIA's does: then several processes are faster. Appends what it is to `out`.
- */
+ * in a process, as NVIDIA's does: then several processes are faster. If so, appends the device, its
+ * driver and a hash of all kernels to `out`. Returns 0 also if there is no such device. */
 int backend_builds_apart(const char *device, struct text *out);
 
 /* Abilities of a backend, and the sizes that suit it. */

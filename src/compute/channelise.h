@@ -122,7 +122,7 @@ struct channelise_spec {
  * no sample is missing. Outputs are bit-identical to those of the bank that made these spectra. */
 struct channelise_spec channelise_of_spectra(const struct channelise_spec *bank);
 
-/* Return the samples per raw spectrum, P; and from one spectrum to the next. */
+/* Return the samples of a raw spectrum, P; and those from one spectrum to the next, the hop. */
 size_t channelise_samples(const struct channelise_spec *spec);
 size_t channelise_hop(const struct channelise_spec *spec);
 int channelise_is_oversampled(const struct channelise_spec *spec);
@@ -153,9 +153,10 @@ struct channelise_clipped {
 struct channelise_clipped channelise_clipped(const struct channelise_spec *spec, uint32_t i,
                                              uint32_t nstreams, uint64_t first, uint64_t rows);
 
-/* Returns whether an output needs both polarisations' spectra at once. Then the number of sums over
- * all channels that an output keeps of `nstreams` streams. */
+/* Returns whether an output needs both polarisations' spectra at once. */
 int channelise_has_pairs(const struct channelise_spec *spec);
+/* Returns the number of spectra in a row of an output of `nstreams` streams: one of each, or
+ * COHERENCY_SUMS of each two polarisations. */
 uint32_t channelise_sums(const struct channelise_output *output, uint32_t nstreams);
 
 /* Returns how the stage's samples are stored. */
@@ -224,14 +225,14 @@ status_t channelise_run_after(channelise_t *channelise, const channelise_t *firs
                               const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
                               buffer_t *const *out, uint64_t *rows);
 
-/* The transforms of a spec alone, from memory to memory on the spec's threads, as the library does
- * them that the backend uses: what a filter bank is measured against. */
+/* The transforms of a spec alone, from memory to memory on the spec's threads, by the library that
+ * the backend uses. A filter bank's time is compared with them. */
 typedef struct fft_baseline fft_baseline_t;
 /* Allocates `spectra` spectra of one stream, or as many as suffice for a measurement. Sets *out to
  * NULL if the backend has no such library on the host. Fails with DEVICE. */
 status_t fft_baseline_create(backend_t *backend, const struct channelise_spec *spec,
                              uint64_t spectra, fft_baseline_t **out);
-/* Returns the seconds for one spectrum, of one run through all plans: the fastest counts. */
+/* Runs each of the library's plans once. Returns the seconds for one spectrum by the fastest. */
 double fft_baseline_time(fft_baseline_t *baseline);
 
 #endif

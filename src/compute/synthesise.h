@@ -75,8 +75,8 @@ status_t synthesise_choose(backend_t *backend, const struct synthesise_spec *spe
                            struct synthesise_choice *out);
 status_t synthesise_words(const struct synthesise_choice *choice, struct text *out);
 
-/* Plans the stage: choice made, or AUTO: by rule. The coefficients may be freed afterwards. Fails
- * with USAGE: a backend that has no synthesis; DEVICE (memory). */
+/* Plans the stage by the spec's choice, or by rule if there is none (AUTO). The coefficients may be
+ * freed afterwards. Fails with USAGE: a backend that has no synthesis; with DEVICE. */
 status_t synthesise_create(backend_t *backend, const struct synthesise_spec *spec,
                            synthesise_t **out);
 

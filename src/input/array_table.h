@@ -55,7 +55,7 @@ struct array_table {
 
 /* Reads a table, YAML or HDF5. Fails with USAGE (mistakes in YAML, all at once), DATA: file,
  * station, and what is wrong (two stations of one name, a position that is not on the Earth, NaN,
- * ...). */
+ * ...); also as apart_describe(). */
 status_t array_table_read(const char *path, struct array_table **out);
 
 struct archive;

@@ -599,9 +599,9 @@ const char *job_filterbank(const struct job *job, uint32_t number);
 /* Copies the settings of `run` of `from` to `to`. Fails with DEVICE (memory). */
 status_t job_copy_run(const struct job *from, struct job *to);
 
-/* Packs and unpacks everything that opening the input needs, for a child process: into another job,
- * for job_destroy(). job_pack_input() fails with DEVICE (memory), job_unpack_input() as
- * unpack_check(). */
+/* job_pack_input(): packs everything that opening the input needs, for a child process. Fails with
+ * DEVICE (memory). job_unpack_input(): makes a job of that, its other members 0; job_destroy()
+ * frees it. Fails as unpack_check(). */
 status_t job_pack_input(struct text *out, const struct job *job);
 status_t job_unpack_input(struct unpack *in, struct job **out);
 

@@ -39,8 +39,9 @@ struct outputs_begun {
  * of the complete product. Fails with DATA, DEVICE. */
 status_t outputs_is_published(const struct product_files *files, int *out);
 
-/* On rank 0, or alone: checks that all products can be made, or are complete but for their names.
- * Fails with USAGE, DATA. */
+/* On rank 0, or alone: checks that every product can be made (`force`: also if it exists), or was
+ * published by a run that was killed before it removed the journal. Fails with USAGE, DATA, DEVICE
+ * (memory). */
 status_t outputs_check(const struct output_spec *spec, int force);
 
 /* Sets *out to whether all products have their names already, and nothing is left beside them.

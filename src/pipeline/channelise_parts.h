@@ -167,11 +167,12 @@ struct channelising {
     struct putting putting;         /* likewise */
 };
 
-/* Runs in the writer thread: waits until the backend is done with a block, and writes its rows.
- * Fails with USAGE, DATA, DEVICE (memory). */
+/* Runs in the writer thread, for a struct channelising and a struct slot of it: waits until the
+ * backend is done with the slot's block, and writes the rows. The last product's rows may still be
+ * under way on return. Fails as backend and sink do; with USAGE, DATA, DEVICE (memory). */
 status_t channelising_write(void *context, void *of);
-/* Waits for the rows that it left under way, and reports a chunk that ends with them. Fails as the
- * sink does. */
+/* Waits for rows that channelising_write() has left under way, and reports a chunk that ends with
+ * them. Fails as the sink does. */
 status_t channelising_settle(void *context);
 
 /* Returns the output that product i comes of, of its bank's stage. */

@@ -432,7 +432,6 @@ static status_t channelising_write_product(struct channelising *p, const struct 
     return rows.count > 0 && p->sink.put ? channelising_put(p, i, &rows) : STATUS_OK;
 }
 
-/* The writer thread: waits until the backend is done with a block, and writes its rows. */
 status_t channelising_write(void *context, void *of)
 {
     struct channelising *p = context;

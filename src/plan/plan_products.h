@@ -45,8 +45,8 @@ uint64_t plan_products_combined_bytes(const struct channelise_plan *work, uint32
 uint64_t plan_products_held_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams,
                                   uint64_t rows);
 
-/* Returns the shape of a row, for people: the number of streams, or of ifs once coarse channels are
- * side by side, and the channels of each. */
+/* Returns the shape of a row of product i, for messages: streams and the channels of each; or, if
+ * rows are combined of several streams, ifs and the channels of each from all coarse channels. */
 struct plan_products_shape {
     uint32_t columns;
     const char *what; /* "streams", "pol", ... */

@@ -152,7 +152,7 @@ INLINE void side_store_pairs(struct lanes_pair x, int past, float *to)
     }
 }
 
-/* The last stage, in place or into bins. */
+/* Runs the last stage, of radix 4 or 8: into `bins`, or in place if that is NULL. */
 INLINE void side_last(const struct side_fft *fft, float *work, const struct side_bins *bins,
                       const int radix)
 {

@@ -36,8 +36,8 @@ status_t stopwatch_collect(struct stopwatch *watch, const device_t *device,
 
 void stopwatch_free(struct stopwatch *watch);
 
-/* Returns a kernel's source, in its folder below kernels/: embedded into the program, text, ending
- * in 0. */
+/* Returns the text of a kernel's file, which is embedded in the program. Each row below is the
+ * number's name, the file's name and its folder in kernels/. */
 #define PROGRAM_SOURCES(X)                                                                         \
     X(SAMPLES, samples, "")                                                                        \
     X(BUTTERFLIES, butterflies, "")                                                                \

@@ -30,10 +30,11 @@ struct fir_design {
 
 /* Returns the size of a design, by Kaiser's formulas. */
 struct fir_size {
-    double decibels; /* deviation of the gain, below 1: the stricter of both demands */
-    double width;    /* of the narrower transition */
-    double beta;
-    double taps; /* rounded up to an odd number, whatever it is */
+    double decibels; /* largest deviation of the gain, dB below 1: the stricter of ripple and
+                        attenuation, and the margin */
+    double width;    /* of the narrower transition band, turns a sample */
+    double beta;     /* of Kaiser's window */
+    double taps;     /* odd; may exceed FIR_MOST_TAPS */
 };
 struct fir_size fir_design_size(const struct fir_design *design);
 

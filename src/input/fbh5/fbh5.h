@@ -188,12 +188,13 @@ struct fbh5_block {
  * with a reader of its own. */
 int fbh5_is_plain(const struct fbh5 *fbh5, const struct fbh5_block *block);
 
-/* Reads a block into out [rows][nifs][chans], as stored (with steps: the values), in this machine's
- * byte order. May use HDF5: one thread at a time. Fails with DATA, also if the file has changed
- * since it was opened. */
+/* Reads a block into out [rows][nifs][chans]: numbers of `sample_bytes` bytes in this machine's
+ * byte order, floats unless they are unsigned integers of 1 or 2 bytes. May use HDF5: one thread at
+ * a time. Fails with DATA, also if the file has changed since it was opened; with DEVICE (memory).
+ */
 status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *out);
 
-/* Reads whole rows likewise. Fails with DATA, DEVICE. */
+/* Reads rows first .. first + count - 1 of all ifs and channels likewise. */
 status_t fbh5_read_rows(fbh5_reader_t *reader, uint64_t first, uint64_t count, void *out);
 
 /* Sets *out to whether NaN in a row may be due to unreadable input: 0 only if the file's marks say

@@ -68,7 +68,7 @@ status_t recorder_describe(const struct job_layout *layout, const struct recorde
 status_t recorder_add_piece(struct archive *archive, uint64_t end, const struct archive_run *piece);
 
 /* Finds the ratio of the smallest den, at most 64, that differs from `value` by less than value x
- * tolerance. Returns 0 if there is none. */
+ * tolerance. Returns 0, and leaves *out unchanged, if there is none with a num below 2^20. */
 int spacing_ratio(double value, double tolerance, struct ratio *out);
 
 /* Writes how a job accepts channels that overlap by that ratio of their rate and their distance, or

@@ -6,9 +6,9 @@
 #include "base/text.h"
 #include "io/hdf5/h5.h"
 
-/* Finds the file that another one names: beside the one that names it, beside the file to which
- * that is a link, or in the working folder; `name` if it is nowhere. Fails with DATA, DEVICE
- * (memory). */
+/* Finds the file `name` that the file at `home` names: in the folder of `home`, in that of the file
+ * to which `home` is a link, or else in the working folder. Replaces *out by its path; by `name` if
+ * that is absolute, or found nowhere. Fails with DATA, DEVICE (memory). */
 status_t links_resolve(const char *home, const char *name, struct text *out);
 
 /* Opens an object of the file at `path`, which is open. Sets *is_there = 0, and opens nothing, if

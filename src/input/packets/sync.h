@@ -33,14 +33,15 @@ struct packets_ends {
     unsigned char last[PACKETS_ENDS][PACKETS_MOST_HEADER];
 };
 
-/* Finds the first byte from `from` on, before `end`, with a header, by the strict mark; `end`:
- * none. Fails with DATA. */
+/* Finds the first byte from `from` on, before `end`, with a header, by the strict mark. Sets *out
+ * to `end` if there is none. Fails with DATA, DEVICE (memory). */
 status_t packets_seek_header(const struct packets_seek *seek, uint64_t from, uint64_t end,
                              uint64_t *out);
 
-/* Finds the file's frames, of which the first is at `begin`: frames, runs, scanned; and the
- * headers of those at its ends. Warns of bytes that are no frames. Reads some headers, and all of
- * the file from the first surprise on. Fails with DATA. */
+/* Finds the file's frames, of which the first is at `begin`: sets frames, runs and scanned of *out,
+ * which was zeroed, and the headers at both ends. Warns of bytes that are no frames. Reads some
+ * headers, and all of the file from the first place on where no frame is as expected. Fails with
+ * DATA, DEVICE (memory). */
 status_t packets_seek_frames(const struct packets_seek *seek, uint64_t begin,
                              struct packets_file *out, struct packets_ends *ends);
 

@@ -117,10 +117,11 @@ status_t h5_number_type(hid_t stored, const char *where, const char *member, hid
 
 /* Read attributes of an object (`where` names file and object in messages): a scalar, or the first
  * text of an array; all its numbers must be equal. If it is missing, the h5_get_ functions set
- * *found = 0 and leave *value unchanged. They fail with DATA if it is of another kind. */
+ * *found = 0 and leave *value unchanged. They fail with DATA if it is of another kind; with DEVICE
+ * (memory). The caller frees a text. */
 status_t h5_get_text(hid_t object, const char *where, const char *name, char **value, int *found);
-/* Reads a text likewise from files of unknown origin: an attribute that is no text counts as
- * missing. Fails with DATA, DEVICE. */
+/* Reads a text likewise from files of unknown origin: an attribute that is no text, or is empty,
+ * counts as missing. Fails with DATA, DEVICE (memory). */
 status_t h5_find_text(hid_t object, const char *where, const char *name, char **value, int *found);
 /* Sets *out to whether it is that word. Fails likewise. */
 status_t h5_says(hid_t object, const char *where, const char *name, const char *word, int *out);

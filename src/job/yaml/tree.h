@@ -98,7 +98,8 @@ status_t tree_wrap(struct tree *node);
 /* Returns the first member `key` of a mapping; NULL if there is none or `node` is no mapping. */
 struct tree *tree_member(const struct tree *node, const char *key);
 
-/* Returns the node at a dotted path; NULL if there is none, or `from` is NULL. */
+/* Returns the node at a dotted path of keys and of places in lists ("products.0.file"); NULL if
+ * there is none, or `from` is NULL. */
 struct tree *tree_at(struct tree *from, const char *path);
 
 /* Returns likewise a list; NULL if the node is none. */

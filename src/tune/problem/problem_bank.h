@@ -43,8 +43,9 @@ size_t bank_row_bytes(const struct channelise_spec *spec, uint32_t i);
 void bank_noise(enum sample_format format, uint64_t seed, uint64_t words, void *out);
 
 /* bank_noise_buffer(): allocates a buffer of such samples. bank_blank_buffer(): of NaN, which marks
- * numbers that are never written. bank_part(): allocates samples of another backend, copied from
- * byte `at` of a buffer. Fail with DEVICE. */
+ * numbers that are never written. bank_part(): allocates a buffer of `backend` and copies `bytes`
+ * bytes from byte `at` of a buffer of any backend into it. Fail with DEVICE; the caller destroys
+ * *out in any case. */
 status_t bank_noise_buffer(backend_t *backend, enum sample_format format, uint64_t seed,
                            uint64_t words, buffer_t **out);
 status_t bank_blank_buffer(backend_t *backend, uint64_t bytes, buffer_t **out);

@@ -71,10 +71,11 @@ uint64_t ppf_fir_part(const ppf_fir_t *filter, const char *data, const struct pp
 struct interleaved {
     int is_copied; /* 0: every stream is stored without gaps, real parts before imaginary ones */
     uint32_t group, groups; /* streams worked off together, and how many such groups */
-    size_t sample_bytes;
+    size_t sample_bytes;    /* of a stored sample of one stream */
 };
 
-/* Chooses how the streams of a block are deinterleaved. */
+/* Chooses how the `nstreams` streams of a block are deinterleaved. Ignores `input` if they are
+ * spectra already (spec->is_spectra). */
 struct interleaved interleaved_layout(const struct channelise_spec *spec,
                                       const struct sample_input *input, uint32_t nstreams);
 
@@ -180,8 +181,8 @@ void cpu_channelise_batch_at(const struct block *block, struct scratch *scratch,
 
 /* Returns the bytes of struct block's `turned`. */
 uint64_t interleaved_turned_bytes(const struct cpu *cpu);
-/* interleaved_tasks(): returns the tasks that deinterleave a block. interleaved_turn(): does one of
- * them (pool_task_t); its context is the block. */
+/* interleaved_tasks(): returns the number of tasks that deinterleave a block. interleaved_turn():
+ * runs one of them (pool_task_t); its context is the block. */
 uint64_t interleaved_tasks(const struct block *block);
 void interleaved_turn(void *context, uint32_t thread, uint64_t task);
 

@@ -7,7 +7,8 @@
 
 enum { HOP_BLOCKS = 4 /* that are summed side by side: additions need not wait for each other */ };
 
-/* Sums of `taps` taps of `count` blocks, a constant where this is inlined. */
+/* Sums `taps` taps of `count` blocks of LANES columns. `count` and `parts` (2: complex) are
+ * constants where this is inlined. */
 INLINE void hop_sum_taps(const float *window, size_t window_stride, const float *coeff,
                          size_t coeff_stride, size_t taps, const int count, const int parts,
                          lanes_t *sum)
@@ -35,7 +36,7 @@ INLINE void hop_sum_taps(const float *window, size_t window_stride, const float 
     }
 }
 
-/* The same of any number of taps: of many in pieces, added in double. */
+/* Sums any number of taps likewise. Adds the sums of every FIR_PIECE taps in double. */
 INLINE void hop_sum(const float *window, const struct fir_hops *h, const float *coeff,
                     const int count, const int parts, lanes_t *sum)
 {
