@@ -200,7 +200,8 @@ void delay_split_time(uint64_t number, double rate_hz, double seconds[2])
     seconds[1] = (fma(-seconds[0], rate_hz, sum) + rest) / rate_hz;
 }
 
-/* The interval in which a time is, the outermost ones for all beyond; *x: its place there. */
+/* Returns the interval that contains a time, the first or last one for times outside. *x is the
+ * time within it, from -1 to 1 (beyond these for times outside). */
 static uint32_t delay_find(const delay_model_t *m, const double seconds[2], double *x)
 {
     const double at = (seconds[0] - m->first_s + seconds[1]) / m->interval_s;
@@ -209,7 +210,8 @@ static uint32_t delay_find(const delay_model_t *m, const double seconds[2], doub
     return i;
 }
 
-/* The polynomial of a station's geometry in an interval. */
+/* Copies or computes the polynomial of a station's geometric delay in interval i: seconds, of x in
+ * -1 .. 1. */
 static void delay_terms(const delay_model_t *m, uint32_t direction, uint32_t station, uint32_t i,
                         double c[MOST_TERMS])
 {

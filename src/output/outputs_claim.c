@@ -73,7 +73,7 @@ static status_t beside_put(const outputs_t *outputs, struct output *output,
     return STATUS_OK;
 }
 
-/* The flags of visibilities, from their weights. */
+/* Writes the flags of visibilities, which follow from their weights. */
 static status_t beside_put_flags(const outputs_t *outputs, struct output *output,
                                  const struct chunk *chunk, const struct product_spec *spec,
                                  uint64_t first_row, uint64_t rows, const float *weights)

@@ -262,7 +262,7 @@ out:
     return st;
 }
 
-/* Begins to write these bytes to their disk. */
+/* Begins to write these bytes to the disk. */
 static void sync_flush(int fd, uint64_t offset, uint64_t bytes)
 {
     /* Some file systems cannot; the later sync reports errors. */

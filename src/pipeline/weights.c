@@ -151,7 +151,8 @@ static void dumps_add(dumps_t *dumps, uint32_t stream, uint64_t *const lost[2])
     dumps->is_open |= sum.all > 0;
 }
 
-/* A stream's part of a row: NaN, or as if it had lost nothing. Returns whether it is NaN. */
+/* Corrects a stream's part of a row for lost samples: sets it to NaN if too many are missing, or
+ * divides it by its weight if the job wants that. Returns whether it is NaN. */
 static int dumps_mend(const dumps_t *dumps, size_t at, float *data)
 {
     float weight = dumps->weights[at];
@@ -169,7 +170,7 @@ static int dumps_mend(const dumps_t *dumps, size_t at, float *data)
     return is_blank;
 }
 
-/* Sets what the block's dumps have lost. Returns whether that is anything.
+/* Gives the weights of the block's dumps. Returns whether any dump has lost energy.
  *
  *   weights   float [rows][streams]
  *   unread    char [rows][streams] 1: below the least weight, but not if all had been read */
@@ -191,7 +192,7 @@ static void lacks_free(struct lacks *lacks)
     runs_free(&lacks->declared);
 }
 
-/* Adds what another stream lacks. */
+/* Adds the missing samples of another stream. */
 static status_t lacks_add(struct lacks *lacks, const struct lacks *more)
 {
     TRY(runs_add_all(&lacks->known, &more->known));
@@ -659,7 +660,8 @@ static status_t weights_add_beams(weights_t *weights, dumps_t *dumps, int is_joi
     return STATUS_OK;
 }
 
-/* All lines of a product of visibilities: a sample that either stream lacks is missing. */
+/* Adds the lost energies of each line of a product of visibilities. A sample is missing if either
+ * of the line's two streams lacks it. */
 static status_t weights_add_lines(weights_t *weights, uint32_t product)
 {
     const struct visibilities_plan *plan = weights->work->products[product].visibilities;

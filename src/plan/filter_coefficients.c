@@ -42,7 +42,8 @@ static status_t coefficients_edge(const struct making *m, double edge, double *o
     return STATUS_OK;
 }
 
-/* The band of low- and high-passes: that around 0 Hz. */
+/* Sets the design's band of a lowpass or highpass, which is symmetric about 0 Hz. Fails with USAGE
+ * if an edge is negative. */
 static status_t coefficients_around_zero(const struct making *m, const double edges[2],
                                          int is_highpass, struct fir_design *out)
 {
@@ -59,7 +60,7 @@ static status_t coefficients_around_zero(const struct making *m, const double ed
     return STATUS_OK;
 }
 
-/* The design of a job's filter, in turns a sample. */
+/* Makes the design of a job's filter, in turns a sample. */
 static status_t coefficients_design(const struct making *m, struct fir_design *out)
 {
     const struct job_filter_design *design = &m->filter->design;

@@ -597,7 +597,7 @@ static status_t source_read_bank(struct source *s, const struct source_block *b,
     return STATUS_OK;
 }
 
-/* If by if, as a sheet gives them, into their places. */
+/* Reads a block from a sheet, one polarisation at a time, and interleaves their rows in `out`. */
 static status_t source_read_sheet(struct source *s, const struct sheet *sheet,
                                   const struct source_block *b, float *out)
 {

@@ -94,7 +94,7 @@ out:
     return st;
 }
 
-/* Where it looks, and what its polarisations are called. */
+/* Reads the position on the sky, and the names of the polarisations. */
 static status_t inspect_read_sky(hid_t file, struct product *product)
 {
     status_t st = STATUS_OK;

@@ -85,8 +85,8 @@ out:
     return st;
 }
 
-/* Set *out to whether a part has such an object; which is the first that has. Fail with DATA,
- * DEVICE (memory). */
+/* join_has(): sets *out to whether part i has the object `name`. join_find(): sets *out to the
+ * first part that has it; to the number of parts if none has. Fail with DATA, DEVICE (memory). */
 static status_t join_has(const struct join *join, uint32_t i, const char *name, int *out)
 {
     *out = 1;

@@ -125,7 +125,7 @@ static int driver_has_posted(driver_t *driver)
     return driver->posted != NULL;
 }
 
-/* Sends a copy of these bytes, and does not wait. */
+/* Sends a copy of these bytes, and does not wait, unless there is no memory for the copy. */
 static void driver_post(driver_t *driver, const void *data, size_t bytes, int rank, int tag)
 {
     struct letter *letter = bytes <= INT_MAX ? malloc(sizeof *letter + bytes) : NULL;

@@ -69,7 +69,7 @@ static status_t merging_read(void *context, void *of)
     return STATUS_OK;
 }
 
-/* The writer thread. */
+/* Puts a block's merged series, in the writer thread. */
 static status_t merging_write(void *context, void *of)
 {
     struct merging *p = context;

@@ -146,7 +146,8 @@ static uint64_t disperse_length(const disperse_t *disperse)
     return disperse->length;
 }
 
-/* Multiplies by the chirp, and by what FFTW's transforms there and back leave. */
+/* Multiplies a spectrum by the chirp and by `gain` (re, im; NULL: 1), and divides it by the length,
+ * by which FFTW's transforms there and back scale. */
 static void disperse_multiply(const disperse_t *d, const struct chirp *chirp, const double *gain,
                               double (*restrict data)[2])
 {

@@ -56,7 +56,7 @@ static uint32_t side_place(const struct side_fft *fft, size_t bin)
     return (uint32_t)place;
 }
 
-/* Takes a zeroed structure, too. */
+/* Frees the tables; does nothing for a zeroed struct. */
 static void side_fft_free(struct side_fft *fft)
 {
     free(fft->order);

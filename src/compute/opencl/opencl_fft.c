@@ -270,8 +270,8 @@ static status_t fft_find_plan(fft_t *fft, uint64_t count, void **out)
     return STATUS_OK;
 }
 
-/* Settles how many transforms the largest plan does. Workspace is as large as the data: where there
- * is any, smaller plans do. */
+/* Chooses the number of transforms of the largest plan. It is smaller if the library needs a
+ * workspace, which is as large as the data. */
 static status_t fft_settle_most(fft_t *fft, uint64_t most)
 {
     void *plan = NULL;

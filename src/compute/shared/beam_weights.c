@@ -21,7 +21,7 @@ size_t beam_cell_turns(const struct between_spec *spec)
     return spec->beams * beam_station_turns(spec);
 }
 
-/* Channels of a station. */
+/* Returns the number of channels of a station: of all its polarisations and coarse channels. */
 static size_t beam_series(const struct between_spec *spec)
 {
     return (size_t)spec->pols * spec->coarse * spec->nchannels;

@@ -89,7 +89,7 @@ static int psrfits_is_set(const double *times, uint32_t count)
     return is_set;
 }
 
-/* Rows by their OFFS_SUB; one where that is 0 or no number follows the row before it. */
+/* Places rows by their OFFS_SUB. A row whose OFFS_SUB is 0 or NaN follows the one before it. */
 static status_t psrfits_place_by_times(struct psrfits *fits, const double *times)
 {
     struct fbh5 *fbh5 = fits->fbh5;
@@ -119,7 +119,8 @@ static status_t psrfits_place_by_times(struct psrfits *fits, const double *times
                      unset);
 }
 
-/* Rows that follow each other, those before counted by NSUBOFFS. */
+/* Assumes that rows follow each other, since their times are unknown. NSUBOFFS counts the rows
+ * before the first one. */
 static status_t psrfits_follow(struct psrfits *fits, double row_seconds, double *centre)
 {
     struct fbh5 *fbh5 = fits->fbh5;
@@ -135,7 +136,8 @@ static status_t psrfits_follow(struct psrfits *fits, double row_seconds, double 
                   found ? "NSUBOFFS" : "no NSUBOFFS");
 }
 
-/* The time of the first row by OFFS_SUB, and NSUBOFFS, which parts of a file often have wrong. */
+/* Compares the first row's time by OFFS_SUB with that by NSUBOFFS, which is often wrong in parts of
+ * a file: OFFS_SUB is used. */
 static status_t psrfits_compare_first(struct psrfits *fits, double row_seconds, double *centre)
 {
     struct fbh5 *fbh5 = fits->fbh5;
@@ -156,7 +158,7 @@ static status_t psrfits_compare_first(struct psrfits *fits, double row_seconds, 
     return STATUS_OK;
 }
 
-/* Whether a step of OFFS_SUB is NSBLK x TBIN, and whether all steps are the same. */
+/* Finds whether any step of OFFS_SUB is NSBLK x TBIN, and whether all steps are the same. */
 static void psrfits_judge_steps(const struct fbh5 *fbh5, const double *times, int *is_confirmed,
                                 int *is_steady)
 {

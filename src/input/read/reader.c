@@ -463,7 +463,7 @@ static status_t ingest_piece(const void *context, uint32_t thread, uint64_t unit
     return STATUS_OK;
 }
 
-/* Where samples are, if they can be ingested now. */
+/* Finds the samples in a file, if they can be ingested now: with a run of NULL, they cannot. */
 static struct reader_strip ingest_find(const reader_t *reader, const struct slab *slab,
                                        uint64_t first, uint64_t count,
                                        const struct reader_pieces *to)
@@ -482,7 +482,7 @@ static struct reader_strip ingest_find(const reader_t *reader, const struct slab
     return found;
 }
 
-/* Cuts the samples into units; what of the file they are in. */
+/* Cuts the samples into units, and sets the range of bytes in the file that contains them. */
 static void ingest_cut(struct ingesting *ingesting, uint32_t threads)
 {
     const struct slab *slab = ingesting->slab;

@@ -143,8 +143,8 @@ static struct tree *tree_step(const struct tree *node, const char *name, size_t 
     return found ? node->child[index] : NULL;
 }
 
-/* The node at a dotted path ("products.0.file") as far as it goes: *rest is what is left of `path`,
- * "" when all was found. */
+/* Follows a dotted path ("products.0.file") as far as there are nodes. Returns the last one; *rest
+ * is the part of `path` after it, "" if all was found. */
 static struct tree *tree_walk(struct tree *root, const char *path, const char **rest)
 {
     struct tree *node = root;

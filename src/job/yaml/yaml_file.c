@@ -90,7 +90,7 @@ static status_t tree_refuse_syntax(struct reader *reader)
                        context ? context : "", since);
 }
 
-/* Gives the next event in the place of the one before. */
+/* Replaces the event by the next one. */
 static status_t tree_next_event(struct reader *reader, yaml_event_t *event)
 {
     yaml_event_delete(event);

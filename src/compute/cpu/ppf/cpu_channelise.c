@@ -229,7 +229,7 @@ static void cpu_channelise_destroy(void *channelise)
     free(cpu->scratch);
 }
 
-/* Filter and transforms. */
+/* Creates the FIR filter and the transforms, by `wisdom` of FFTW. */
 static status_t channelise_create_bank(struct cpu *cpu, const struct channelise_spec *spec,
                                        const char *wisdom)
 {
