@@ -19,7 +19,8 @@ struct text {
  * once, at the end. */
 status_t text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 status_t text_add_bytes(struct text *text, const char *bytes, size_t count);
-/* Appends a path, HOME in the place of "~" at its beginning; *ok = 0: HOME is not set. */
+/* Appends a path, HOME in the place of "~" at its beginning; *ok = 0: HOME is not set. Fails with
+ * DEVICE (memory). */
 status_t text_add_path(struct text *text, const char *path, int *ok);
 /* Appends a line or so for people, with names quoted where they need it (base/display.h). Fails
  * with DEVICE (memory). */
@@ -29,7 +30,8 @@ void text_free(struct text *text);
 
 /* Opens an ordinary file for reading. With `takes_pipe`, also an anonymous pipe such as a shell's
  * <(...). Named pipes may block forever and devices never end, so both are refused. Skips a UTF-8
- * byte-order mark at the beginning. `what` precedes the path in messages. Fails with DATA. */
+ * byte-order mark at the beginning. `what` precedes the path in messages. Fails with DATA, DEVICE
+ * (memory). */
 status_t text_open(const char *path, const char *what, int takes_pipe, FILE **out);
 
 /* Closes a file; takes NULL. */
@@ -39,7 +41,8 @@ void text_close(FILE *file);
 void text_free_list(char **list, size_t count);
 
 /* Reads the whole file at `path` into `text`. Fails with DATA, naming the file; one larger than
- * `limit` bytes is refused. Fails with USAGE: HDF5, where `expected` ("a job file") should be. */
+ * `limit` bytes is refused. Fails with USAGE: HDF5, where `expected` ("a job file") should be; with
+ * DEVICE (memory). */
 status_t text_read_file(struct text *text, const char *path, size_t limit, const char *expected);
 
 /* Returns the line, from 1 on, of the first NUL byte of a text that must have none: what reads it

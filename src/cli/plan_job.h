@@ -7,7 +7,8 @@
 
 /* Sets *run to the job of `run` and `plan`: a file; with "-" the text on stdin; without an operand
  * options --set alone. A text that is not in a file goes into *given, which the caller frees by
- * text_free(). `list` is the file of --list; NULL: not given. Fails with USAGE, DATA. */
+ * text_free(). `list` is the file of --list; NULL: not given. Fails with USAGE, DATA, DEVICE
+ * (memory). */
 status_t plan_job_take(const struct shared *shared, const char *list, struct text *given,
                        struct run_options *run);
 

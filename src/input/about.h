@@ -38,11 +38,11 @@ void about_free(struct about *about);
 const char *holds_what(hid_t file);
 
 /* Appends the names of its datasets, of more than some 300 characters the first: "a, b/c, ...".
- * Fails with DATA. */
+ * Fails with DATA, DEVICE. */
 status_t holds_names(hid_t file, const char *path, struct text *out);
 
 /* Appends a line for each dataset of the file at `path`: its name, extents and type. Fails with
- * DATA.
+ * DATA, DEVICE.
  */
 status_t holds_describe(const char *path, struct text *out);
 

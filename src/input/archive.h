@@ -349,7 +349,8 @@ status_t assume_if(int is_so, char **assumed, const char *format, ...)
  * more than 16 only the number is added. Fails with DEVICE (memory). */
 status_t assumed_add(char **assumed, const char *path, const char *more);
 
-/* Adds the assumptions that a product of ours stores about its inputs. Fails with DATA. */
+/* Adds the assumptions that a product of ours stores about its inputs. Fails with DATA, DEVICE
+ * (memory). */
 status_t assumed_read(hid_t file, const char *path, char **assumed);
 
 /* Prints "assumed: PATH: ..." for each assumption, once in a process. */

@@ -22,7 +22,8 @@ struct calc_table {
 };
 
 /* Reads the scan that contains a moment. The caller destroys *out in any case. Fails with DATA: no
- * such file, no such scan, polynomials that are missing or do not follow each other. */
+ * such file, no such scan, polynomials that are missing or do not follow each other; with DEVICE
+ * (memory). */
 status_t calc_table_read(const char *path, struct utc utc, struct calc_table **out);
 void calc_table_destroy(struct calc_table *calc);
 
@@ -51,11 +52,12 @@ extern const struct description beam_file_description;
 /* Reads the files that job->array names, or what the archive states of its stations, into
  * job->array.packed; the beams of a file of weights into job->beams; from an IERS file the numbers
  * of the observation's day, which are assumed without one. Does nothing for a job without `array`.
- * Fails with USAGE if the archive does not state where its stations are; with DATA. */
+ * Fails with USAGE if the archive does not state where its stations are; with DATA, DEVICE,
+ * STOPPED. */
 status_t array_job_read(struct job *job, struct archive *archive);
 
 /* Pack what array_job_read() has read, and unpack it into the same job on another rank. Fail with
- * DATA, DEVICE (memory). */
+ * USAGE, DATA, DEVICE (memory). */
 status_t array_job_pack(const struct job *job, struct text *out);
 status_t array_job_unpack(struct unpack *in, struct job *job);
 

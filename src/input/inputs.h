@@ -28,14 +28,14 @@ status_t inputs_of_product(const struct inputs *inputs, uint32_t i, struct input
  * leads to. Fails with DEVICE (memory). */
 status_t inputs_of_filterbank(const char *path, const struct fbh5 *fbh5, struct inputs *out);
 /* Makes a text as long as inputs_contents() makes, without reading the files; for a missing file,
- * its maximum length. Fails with DEVICE (memory). */
+ * its maximum length. Fails with DATA, DEVICE (memory). */
 status_t inputs_contents_room(const struct inputs *inputs, struct text *out);
 void inputs_free(struct inputs *inputs);
 
 /* Lists the inputs by their contents, the same for every copy: "a.h5 (1048576 bytes), sampled
  * CRC-32 1f2e3d4c", for products; no line end after the last. Large files are sampled (io/crc.h): 3
  * MiB, or, if there are many, their part of 64 MiB, but at least 12 KiB; small ones are read whole.
- * Fails with DATA. */
+ * Fails with DATA, DEVICE. */
 status_t inputs_contents(const struct inputs *inputs, struct text *out);
 
 /* Finds the first file that was changed after the file `made` was, by their times, and that

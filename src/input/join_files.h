@@ -8,7 +8,7 @@
 /* Joins files[1..] to files[0], each an archive of one part, along files[0]->stacked: in the order
  * of their start times if they continue in time and all state one, else in the given order. Their
  * contents move: the caller still destroys all of them. Fails with DATA: two files that are not of
- * one observation, and what differs. */
+ * one observation, and what differs; with DEVICE (memory). */
 status_t join_archives(struct archive **files, size_t count);
 
 /* Reports the part of a file's time that is lost because samples are counted, if it is more than
@@ -17,7 +17,7 @@ void join_say_shift(const struct archive *next, struct sample_time start);
 
 /* Checks that two archives can be files of one observation: alike in all but time and the axis
  * along which they are stacked, and, unless `times_differ`, of as many samples. Fails with DATA,
- * naming what differs. */
+ * naming what differs; with DEVICE (memory). */
 status_t join_check_alike(const struct archive *a, const struct archive *b, int times_differ);
 
 /* Notes where two files state different sources or positions, of which the first file's are kept.

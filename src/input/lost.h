@@ -8,7 +8,8 @@
 
 /* Appends boxes that cover exactly the pieces to the list *out of *count boxes (NULL and 0 at
  * first). The dataset has at most ARCHIVE_DIMS dimensions. The caller frees the list by
- * pack_free_list() in any case. Uses HDF5. Fails with DATA if there are too many. */
+ * pack_free_list() in any case. Uses HDF5. Fails with DATA if there are too many; with DEVICE
+ * (memory). */
 status_t lost_find_boxes(const struct lost_pieces *pieces, struct lost_box **out, uint32_t *count);
 
 /* Appends the range of `samples` samples from `first` on to a list. `why` is copied. Fails with

@@ -49,11 +49,12 @@ status_t file_open_new(const char *path, int *fd);
 
 /* Reserves disk space of `bytes` bytes, so that a full disk shows before the work. If the file
  * system cannot reserve, and in memory, compares with the free space. Fails with NO_SPACE (giving
- * bytes needed and free), USAGE, DATA. */
+ * bytes needed and free), USAGE, DATA; with DEVICE (memory). */
 status_t file_reserve(int fd, const char *path, uint64_t bytes);
 
 /* file_free_bytes(): bytes free to this user on the file system of the folder of `path`, which may
- * not exist yet. file_device(): the number of that file system. Fail with USAGE. */
+ * not exist yet. file_device(): the number of that file system. Fail with USAGE, DEVICE (memory).
+ */
 status_t file_free_bytes(const char *path, uint64_t *bytes);
 status_t file_device(const char *path, uint64_t *device);
 
@@ -113,7 +114,7 @@ status_t file_sync_data(int fd, const char *path);
 status_t file_sync(int fd, const char *path);
 /* Renames part, which is open as `fd`, to path and syncs the name. Without `force`, a file that
  * came to be there in the meantime stays, and so does part: fails with USAGE. Fails with DATA, too,
- * when part is the name of another file by now. */
+ * when part is the name of another file by now; with DEVICE (memory). */
 status_t file_publish(int fd, const char *part, const char *path, int force);
 
 #pragma GCC visibility pop

@@ -75,7 +75,7 @@ int claim_is_held(const char *part);
 /* Takes the file at `part` for this run: creates it and its folder (*made, for folder_unmake()), or
  * takes over what a run that died left, with a warning. Left by a run is what has a mark
  * (io/mark.h), what is_ours() recognises, or an empty file; anything else stays unless `force`.
- * Locks it. Fails with USAGE, NO_SPACE, DATA. */
+ * Locks it. Fails with USAGE, NO_SPACE, DATA, DEVICE (memory). */
 status_t claim_part(const char *part, int force, int (*is_ours)(const char *path), int *fd,
                     char **made);
 
@@ -102,7 +102,8 @@ struct guard {
 };
 
 /* Adds a file; `what`, its description, must outlive the guard. A missing file, or one that is not
- * ordinary, is skipped: its reader reports that. Fails with DEVICE (memory). */
+ * ordinary, is skipped: its reader reports that. Fails with DATA if it cannot be looked up; with
+ * DEVICE (memory). */
 status_t guard_add(struct guard *guard, const char *what, const char *path);
 
 /* Fails with USAGE, naming both, when writing `path` would write one of the files. `what` it is:

@@ -37,7 +37,7 @@ typedef struct fits_unit fits_unit_t;
 status_t fits_unit_open(int fd, const char *path, fits_unit_t **out);
 void fits_unit_close(fits_unit_t *unit);
 
-/* Finds the next binary table of that name (EXTNAME). Fails with DATA. */
+/* Finds the next binary table of that name (EXTNAME). Fails with DATA, DEVICE. */
 status_t fits_unit_find_table(fits_unit_t *unit, const char *name);
 
 /* Sets *found to whether another table of that name follows. Fails with DATA, DEVICE. */

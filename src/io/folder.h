@@ -8,17 +8,18 @@
 #include <stdint.h>
 
 /* Finds the folder of `path` if it exists, else the last existing folder on the way to it; for
- * free(). Fails with USAGE: unknown, no folder, or a link on the way leads nowhere; with DATA. */
+ * free(). Fails with USAGE: unknown, no folder, or a link on the way leads nowhere; with DATA,
+ * DEVICE (memory). */
 status_t folder_nearest(const char *path, char **out);
 
 /* Sets *is_there to whether the folder of `path` exists; only the last folder of the path may be
  * missing. Fails with USAGE: no file can be made in it, nor it itself; `path` cannot be made, says
- * the message. Fails with DATA. */
+ * the message. Fails with DATA, DEVICE (memory). */
 status_t folder_check(const char *path, int *is_there);
 
 /* Creates the folder of `path` if it is missing, with the umask's mode, syncs its name, and prints
- * a note. *made is its name, for folder_unmake(); NULL: it exists. Removes it again if it fails:
- * USAGE, NO_SPACE, DATA. */
+ * a note. *made is its name, for folder_unmake(); NULL: it exists. Fails with USAGE, NO_SPACE,
+ * DATA, DEVICE (memory), and removes the folder again then. */
 status_t folder_make(const char *path, char **made);
 /* Removes the folders that folder_make(path) made, as far as they are empty, and frees `made`.
  * Takes NULL. */
@@ -35,7 +36,7 @@ struct folder_place {
 };
 
 /* Finds the place of `path`. The caller calls folder_place_free() afterwards. Fails with DATA if it
- * cannot be looked up. */
+ * cannot be looked up; with DEVICE (memory). */
 status_t folder_place_of(const char *path, struct folder_place *out);
 int folder_place_is_same(const struct folder_place *a, const struct folder_place *b);
 void folder_place_free(struct folder_place *place);

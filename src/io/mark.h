@@ -30,7 +30,7 @@ enum mark mark_of(const char *path);
 const char *mark_command(enum mark mark);
 
 /* Fails with DATA if the file (fd: where it is open, or -1) has a mark, naming the command that
- * completes it. */
+ * completes it; with DEVICE. */
 status_t mark_refuse(int fd, const char *path);
 
 /* How files of HDF5 begin, and a NUL. */

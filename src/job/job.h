@@ -520,7 +520,7 @@ const char *job_memory_words(const struct job *job, char text[JOB_MEMORY_TEXT]);
 
 /* Reads and checks the job file at `path`, after setting the `nsets` overrides "key.path=value" of
  * the command line (value: YAML). Fails with USAGE and one message that holds every mistake found,
- * or with DATA when the file cannot be read. */
+ * or with DATA when the file cannot be read; with DEVICE. */
 status_t job_load(const char *path, const char *const *sets, uint32_t nsets, struct job **out);
 
 /* Use of a job's text for one of many observations, or for its input alone. */

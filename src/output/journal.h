@@ -48,11 +48,11 @@ enum journal_state {
     JOURNAL_GOOD
 };
 
-/* Reads the journal at `path`; *out is NULL unless it is GOOD. Fails with DATA. */
+/* Reads the journal at `path`; *out is NULL unless it is GOOD. Fails with DATA, DEVICE. */
 status_t journal_open(const char *path, enum journal_state *state, journal_t **out);
 
 /* Makes the journal of a product anew, replacing what is there; it is synced on return. Fails with
- * USAGE, NO_SPACE or DATA. */
+ * USAGE, NO_SPACE, DATA, DEVICE. */
 status_t journal_create(const char *path, const struct journal_head *head, journal_t **out);
 
 /* Prepares an opened journal for new records: truncates it after the last good one. Fails with
@@ -87,7 +87,7 @@ status_t journal_revoke(journal_t *journal, const unsigned char *bits);
 /* Syncs what was written. May run in another thread. Fails with DATA, NO_SPACE. */
 status_t journal_sync(journal_t *journal);
 /* Adds a record that the product is complete, with `holes` rows that are holes; synced on return.
- * Fails with NO_SPACE, DATA. */
+ * Fails with NO_SPACE, DATA, DEVICE (memory). */
 status_t journal_complete(journal_t *journal, uint64_t holes);
 
 /* ---- The bytes of a journal, for its fuzz test ---- */
@@ -113,8 +113,8 @@ struct product_files {
  * file and journal. The caller calls product_files_free() in any case. Fails with DATA as
  * file_exists(). */
 status_t product_files_of(const char *path, struct product_files *out);
-/* Finds the product's files by any of their names. Fails with DATA if there is no such file. The
- * caller calls product_files_free() in any case. */
+/* Finds the product's files by any of their names. Fails with DATA if there is no such file; with
+ * DEVICE (memory). The caller calls product_files_free() in any case. */
 status_t product_files_find(const char *name, struct product_files *out);
 void product_files_free(struct product_files *find);
 

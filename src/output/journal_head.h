@@ -45,14 +45,15 @@ struct journal_head {
 
 /* Makes the head of item i of the spec (rank 0: reads the files' times). `place`: where its rows
  * are, or at least their number and length; NULL while there is no plan: then the head contains
- * only what job and input determine. Fails with DATA. The caller calls journal_head_free() in any
- * case. */
+ * only what job and input determine. Fails with DATA, DEVICE (memory). The caller calls
+ * journal_head_free() in any case. */
 status_t journal_head_of(const struct output_spec *spec, uint32_t i,
                          const struct product_place *place, struct journal_head *out);
 void journal_head_free(struct journal_head *head);
 
 /* Compares the plan with the head `begun` of the journal at `path`. Fails with USAGE if they
- * differ, and reports the difference. Words that are not known yet are ignored. */
+ * differ, and reports the difference; with DEVICE (memory). Words that are not known yet are
+ * ignored. */
 status_t journal_head_compare(const char *path, const struct journal_head *begun,
                               const struct journal_head *now);
 

@@ -84,15 +84,16 @@ struct room {
 };
 
 /* Computes the bytes of the file of item i: all of it, rows, axes, filter, CRCs and words. The spec
- * is planned. Fails with DATA. */
+ * is planned. Fails with DATA, DEVICE. */
 status_t room_measure(const struct output_spec *spec, uint32_t i, uint64_t *bytes);
 
 /* Adds a file of `bytes` bytes that will be written at `path`, which must outlive the room. Space
- * that an earlier run has allocated for it is subtracted. Fails with USAGE. */
+ * that an earlier run has allocated for it is subtracted. Fails with USAGE, DEVICE (memory). */
 status_t room_add(struct room *room, const char *path, uint64_t bytes);
 
 /* Sums up the bytes that all needs put on the file system of need i, and sets *left to its free
- * bytes. *is_first: no need before it has the same file system. Fails with USAGE. */
+ * bytes. *is_first: no need before it has the same file system. Fails with USAGE, DEVICE (memory).
+ */
 status_t room_sum(const struct room *room, uint32_t i, uint64_t *bytes, uint64_t *left,
                   int *is_first);
 
@@ -112,7 +113,7 @@ struct protect_other {
 /* Rank 0, or alone: checks that no product of any pass, under any of its names, and none of the
  * others is the job or one of its inputs, and that no two of them are one file. `archive` is NULL
  * if the job's files are filterbanks. --force does not help. Fails with USAGE, naming both files;
- * with DATA. */
+ * with DATA, DEVICE, STOPPED. */
 status_t protect_job(const struct job *job, const struct archive *archive,
                      const struct protect_other *others, uint32_t nothers);
 

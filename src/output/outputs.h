@@ -64,15 +64,15 @@ status_t outputs_foresee_plan(const outputs_t *outputs);
 
 /* Opens x.h5.part of every product on every rank. Unless the run resumes, creates it first and
  * reserves its disk space. The spec is planned by then. Collective. Fails with USAGE, NO_SPACE or
- * DATA. */
+ * DATA, DEVICE, STOPPED. */
 status_t outputs_open_all(outputs_t *outputs);
 /* Waits for what is written of the files beside, and begins their journals, before the first chunk.
- * Collective. Fails with NO_SPACE, DATA, DEVICE (memory). */
+ * Collective. Fails with USAGE, NO_SPACE, DATA, DEVICE (memory). */
 status_t outputs_begin_all(outputs_t *outputs);
 
 /* Sink of a pipeline (struct pipeline_sink): the functions write rows, weights, flags and scales in
- * place; outputs_end() ends a chunk. Fail with NO_SPACE, DATA; outputs_end() with DEVICE
- * (memory). */
+ * place; outputs_end() ends a chunk. Fail with NO_SPACE, DATA, DEVICE (memory); outputs_put() and
+ * outputs_end() of exports with USAGE if an existing file differs. */
 status_t outputs_put(void *outputs, uint32_t product, const struct chunk *chunk, uint64_t first_row,
                      uint64_t rows, const void *data, const char *holes);
 status_t outputs_weigh(void *outputs, uint32_t product, const struct chunk *chunk,
@@ -103,7 +103,7 @@ status_t outputs_settle(outputs_t *outputs, double seconds, int *is_settled);
  *
  * outputs_compare_end_all() ends the comparison when all ranks have nothing else to do. It sets
  * *again to 1 when chunks have to be processed again. Collective. Fails with STOPPED, without a
- * message, when a rank gave its share up; with DATA, NO_SPACE. */
+ * message, when a rank gave its share up; with DATA, NO_SPACE, DEVICE (memory). */
 int outputs_is_compared(outputs_t *outputs, double seconds, uint64_t *moved);
 int outputs_may_go_back(const outputs_t *outputs); /* on rank 0: chunks may be worked off again */
 status_t outputs_compare_end_all(outputs_t *outputs, int *again);
@@ -111,7 +111,7 @@ status_t outputs_compare_end_all(outputs_t *outputs, int *again);
 /* On rank 0, when open: write and read scale, then offset, of all lines of product i, which has
  * those of its first block alone. outputs_put_scales() syncs. outputs_get_scales(): *found 0: an
  * earlier run has not written them, or they are not those of the journal. Fail with NO_SPACE,
- * DATA. */
+ * DATA, DEVICE. */
 status_t outputs_put_scales(const outputs_t *outputs, uint32_t i, const float *scales);
 status_t outputs_get_scales(const outputs_t *outputs, uint32_t i, float *scales, int *found);
 
@@ -123,13 +123,13 @@ uint64_t outputs_kept(const outputs_t *outputs);
 struct chunk_counts outputs_counts(const outputs_t *outputs, uint32_t i);
 
 /* On rank 0, after the last chunk: counts rows of product i that are NaN because their input was
- * unreadable. Fails with DATA. */
+ * unreadable. Fails with DATA, DEVICE. */
 status_t outputs_holes(const outputs_t *outputs, uint32_t i, uint64_t *out);
 
 /* Counts cells of product i likewise, and the flagged ones; zeros if unknown. Fails with DATA,
  * DEVICE. */
 status_t outputs_flags(const outputs_t *outputs, uint32_t i, struct product_flags *out);
-/* Counts likewise numbers of product i that were clipped to few bits. Fails with DATA. */
+/* Counts likewise numbers of product i that were clipped to few bits. Fails with DATA, DEVICE. */
 status_t outputs_clips(const outputs_t *outputs, uint32_t i, struct product_clips *out);
 
 /* Ends the threads that sync, after the last chunk: rank 0's still syncs what outputs_take() has
@@ -139,12 +139,12 @@ status_t outputs_end_sync_all(outputs_t *outputs);
 
 /* Finishes complete products: finds the medians, compresses the rows, with `threads` threads a
  * rank, or makes files of other formats, where products need it. Ends the process without progress
- * for `patience` seconds (0: never). Fails with NO_SPACE, DATA; with STOPPED if a rank was asked to
- * stop: the next run repeats it. Collective. */
+ * for `patience` seconds (0: never). Fails with USAGE, NO_SPACE, DATA; with STOPPED if a rank was
+ * asked to stop: the next run repeats it; with DEVICE. Collective. */
 status_t outputs_pack_all(outputs_t *outputs, uint32_t threads, double patience);
 
 /* Writes the counts, renames the files, and removes the journals. Idempotent: another run may
- * repeat it after a kill at any moment. Collective. Fails with USAGE, DATA, NO_SPACE. */
+ * repeat it after a kill at any moment. Collective. Fails with USAGE, DATA, NO_SPACE, DEVICE. */
 status_t outputs_finish_all(outputs_t *outputs);
 
 /* On rank 0, when finished: returns the identity of product i's file, for its readers. */

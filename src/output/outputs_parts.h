@@ -92,11 +92,11 @@ struct outputs {
 #define OUTPUTS_DIFFERS (UINT64_C(1) << 63)
 
 /* Checks that item i has the plan with which its journal began; without a plan, the same job and
- * input. Fails with USAGE, DATA. */
+ * input. Fails with USAGE, DATA, DEVICE (memory). */
 status_t outputs_check_plan(const outputs_t *outputs, uint32_t i);
 
 /* Rank 0: locks the files and decides whether to resume them. Fails with USAGE, DATA, NO_SPACE,
- * DEVICE (memory). */
+ * DEVICE (memory), STOPPED. */
 status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun);
 
 /* Rank 0: writes the counts that are known after the last row, and removes the mark of an

@@ -23,8 +23,8 @@
 typedef struct weights weights_t;
 
 /* Weights of one of the plan's banks and its products, for blocks of up to `block_units` units;
- * `work` must outlive it. *out = NULL where no sample can be missing. Fails with DEVICE (memory).
- */
+ * `work` must outlive it. Sets *out to NULL if no sample can be missing. Fails with USAGE if there
+ * are too many pairs of streams; with DEVICE (memory). */
 status_t weights_create(const struct channelise_plan *work, uint32_t bank, uint64_t block_units,
                         weights_t **out);
 void weights_destroy(weights_t *weights);

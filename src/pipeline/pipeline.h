@@ -29,7 +29,8 @@ struct flag_block; /* product/flagged.h */
  * these, flag() gets the flags of the cells (cells after the last row belong to none). For products
  * in few bits, step() gets the scales of blocks of rows that are complete by now. After all rows of
  * a chunk, end() gets its counts of each product (NULL: none). Chunks do not mix. A function that
- * is NULL is not called. Fails with NO_SPACE or DATA. */
+ * is NULL is not called. Fails with NO_SPACE, DATA, DEVICE (memory); with USAGE if an existing
+ * export differs. */
 struct pipeline_sink {
     void *context;
     status_t (*put)(void *context, uint32_t product, const struct chunk *chunk, uint64_t first_row,

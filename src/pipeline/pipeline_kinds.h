@@ -49,7 +49,7 @@ status_t filter_chain_run(filter_chain_t *chain, struct filter_block *block, buf
 /* Buffers and stages of this rank on `backend`. When a device's memory is full, blocks are halved
  * until they fit. Rows of product i also stay in resident[i] (of MOST_OUTPUTS; NULL: none do)
  * where, when work begins, there is one, and they are of all streams. All arguments and the sink's
- * context must outlive the pipeline. Fails with DEVICE (memory). */
+ * context must outlive the pipeline. Fails with USAGE, DEVICE. */
 status_t channelise_pipeline_create(const struct channelise_plan *work, backend_t *backend,
                                     const struct pipeline_sink *sink,
                                     resident_rows_t *const *resident, pipeline_t **out);

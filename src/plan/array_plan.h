@@ -65,8 +65,8 @@ struct array_plan {
 };
 
 /* Plans the delays of a job with `array`; *out = NULL for others. The archive is work->archive, and
- * the filters of `work` are known. Fails with USAGE: stations that the table lacks, delays that are
- * longer than the observation; with DEVICE (memory). */
+ * the filters of `work` are known. Fails with DATA: stations that the table lacks; with USAGE:
+ * delays that are longer than the observation; with DEVICE (memory). */
 status_t array_plan_create(const struct channelise_plan *work, struct array_plan **out);
 /* Settles cells and bands, when units are known. Fails with USAGE: an order of channels whose
  * frequencies do not ascend; with DEVICE (memory). */

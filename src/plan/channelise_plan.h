@@ -120,7 +120,7 @@ struct channelise_plan_cut {
 /* Plans a filter bank. `backend` is settled (not AUTO), `threads` of a rank is settled (>= 1).
  * `cut` may be NULL. The job and the archive must outlive it. Fails with USAGE: fewer raw spectra
  * than taps, sizes that do not fit, a memory budget that is too small (the message gives the
- * bytes); or DATA (the file of coefficients). */
+ * bytes); or DATA (the file of coefficients); with DEVICE, STOPPED. */
 status_t channelise_plan_create(const struct job *job, const struct archive *archive,
                                 enum backend_kind backend, uint32_t threads,
                                 const struct channelise_plan_cut *cut,

@@ -9,7 +9,7 @@ struct channelise_output plan_ifs_output(const struct job_product *job);
 
 /* Settles work->products (but the coefficients) and work->groups.quantum. Banks, rows and weights
  * are settled already. Fails with USAGE: fewer spectra than a dump has, channels that there are
- * not, sizes that do not fit; with DATA. */
+ * not, sizes that do not fit; with DATA, DEVICE, STOPPED. */
 status_t plan_products_settle(struct channelise_plan *work);
 
 /* Returns the bytes of a row of product i, of `streams` streams, as the backend makes it. */

@@ -43,7 +43,7 @@ struct drawn {
     struct text said; /* about the picture, for the user */
 };
 
-/* Draws. Fails with USAGE, DATA, or DEVICE (memory; no Python with matplotlib). */
+/* Draws. Fails with USAGE, DATA, DEVICE (memory; no Python with matplotlib), STOPPED. */
 status_t drawing_make(const struct drawing *drawing, struct drawn *out);
 void drawn_free(struct drawn *drawn);
 

@@ -26,7 +26,7 @@ struct plot_options {
 };
 
 /* Draws, and appends a summary to `said`. Removes its partial files on failure. Fails with USAGE,
- * DATA, NO_SPACE, DEVICE (memory, Python). */
+ * DATA, NO_SPACE, DEVICE (memory, Python), STOPPED. */
 status_t plot_make(const struct plot_options *options, struct text *said);
 
 struct text;
@@ -46,7 +46,7 @@ struct report_run {
 
 /* Before the run: checks that the page may be written. An earlier page of this kind is replaced,
  * other files only with `force`. Printed output, warnings and notes are kept for the page from now
- * on. Fails with USAGE, DATA. */
+ * on. Fails with USAGE, DATA, DEVICE (memory). */
 status_t report_begin(const char *path, int force);
 
 /* Writes the report when the job's products are complete. Pictures that cannot be drawn are

@@ -9,7 +9,7 @@
 struct source;
 
 /* Opens what the drawing needs, and appends its description. `drawing` must outlive it. Fails with
- * USAGE, DATA, DEVICE (memory). */
+ * USAGE, DATA, DEVICE (memory), STOPPED. */
 status_t source_open(const struct drawing *drawing, struct json *json, struct source **out);
 void source_close(struct source *source);
 

@@ -19,7 +19,7 @@ enum attribute_at {
 status_t attributes_put(hid_t object, enum attribute_at at, const struct product_spec *spec);
 
 /* Reads the attributes that struct product has. Fails with DATA if one that every product has is
- * missing. */
+ * missing; with DEVICE (memory). */
 status_t attributes_get(hid_t object, enum attribute_at at, struct product *product);
 
 /* Writes the attributes that have a name in JSON, in the table's order; numbers that are 0 are

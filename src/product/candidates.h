@@ -58,7 +58,8 @@ struct candidates_file {
     size_t ndms;
 };
 
-/* Opens a file of candidates. Fails with DATA if it is another kind of file. */
+/* Opens a file of candidates. Fails with DATA if it is another kind of file; with DEVICE, STOPPED.
+ */
 status_t candidates_open(const char *path, struct candidates_file **out);
 void candidates_close(struct candidates_file *file);
 extern const struct description candidates_description;

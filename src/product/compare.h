@@ -11,7 +11,7 @@
 /* Compares a product with `spec`. `is_moved`: its input has another name, so that names of files
  * are ignored; of an older format_version, attributes that it did not have yet, or in other words,
  * are ignored, too. Fails with DATA: the first difference with both values, and how many there
- * are. */
+ * are; with DEVICE. */
 status_t compare_product(const struct product *product, int is_moved,
                          const struct product_spec *spec);
 

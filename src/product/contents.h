@@ -18,11 +18,11 @@
 #include "product/product.h"
 
 /* Reserves file space for the CRCs of all present objects: the last step of creating a product.
- * Fails with NO_SPACE or DATA. */
+ * Fails with NO_SPACE, DATA, DEVICE. */
 status_t contents_reserve(hid_t file);
 
 /* Writes the CRCs, after everything else. Idempotent. A product without the table (of an older
- * version) is unchanged. Fails with NO_SPACE or DATA. */
+ * version) is unchanged. Fails with NO_SPACE, DATA, DEVICE. */
 status_t contents_put(int fd, const char *path, const struct product_place *place);
 
 /* Result of contents_compare(). */
@@ -33,7 +33,7 @@ struct contents_found {
 };
 
 /* Compares the file's objects with their CRCs. The caller calls text_free(&out->words) in any case.
- * Fails with DATA if this is impossible. */
+ * Fails with DATA if this is impossible; with DEVICE, STOPPED. */
 status_t contents_compare(const char *path, const struct product_place *place,
                           struct contents_found *out);
 extern const struct description contents_description;

@@ -11,7 +11,7 @@
 /* Joins parts, [count] in any order, to the file `out`, and appends a summary to `said`. Fails with
  * USAGE if parts do not fit each other
  * (the message gives the difference), or a part would be written; with DATA, NO_SPACE or DEVICE
- * (memory). */
+ * (memory); with STOPPED. */
 status_t join_parts(char *const *parts, uint32_t count, const char *path, int force,
                     struct text *said);
 

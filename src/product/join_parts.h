@@ -49,7 +49,7 @@ struct join {
 
 /* Makes the open file, except for the joined datasets (join_shape.c); `fd` below 0: only finds the
  * places in such a file at `path`. Fails with USAGE if parts differ that must be alike; with DATA,
- * NO_SPACE. */
+ * NO_SPACE, DEVICE, STOPPED. */
 status_t join_make(struct join *join, int fd, const char *path);
 
 #endif

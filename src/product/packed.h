@@ -24,14 +24,14 @@ struct packed_files {
 };
 
 /* Creates the file `to` with everything that `spec` states; run-dependent content is copied from
- * the product. Fails with NO_SPACE or DATA. */
+ * the product. Fails with NO_SPACE, DATA, DEVICE. */
 status_t packed_begin(const struct packed_files *files, const struct product_spec *spec,
                       enum compression compression, packed_t **out, struct packed_shape *shape);
 /* Allocates the place of the next chunk, which is `bytes` long when compressed: offset *at of the
  * file. By packed_finish(), any thread or rank has written it there. Fails with DATA. */
 status_t packed_place(packed_t *packed, uint64_t bytes, uint64_t *at);
 /* Copies the other content of `part`, and computes the CRCs of all objects. *place gets the places
- * of the datasets. The file is not synced. Fails with NO_SPACE or DATA. */
+ * of the datasets. The file is not synced. Fails with NO_SPACE, DATA, DEVICE, STOPPED. */
 status_t packed_finish(packed_t *packed, struct product_place *place);
 void packed_destroy(packed_t *packed);
 
@@ -44,7 +44,7 @@ void rows_close(rows_t *rows);
 /* Reads bytes [from, from + piece) of each of some rows.
  *
  *   out    char [count][piece]
- * Fails with DATA. */
+ * Fails with DATA, DEVICE. */
 status_t rows_read(rows_t *rows, uint64_t first, uint64_t count, uint64_t from, uint64_t piece,
                    void *out);
 
@@ -53,7 +53,7 @@ status_t rows_read(rows_t *rows, uint64_t first, uint64_t count, uint64_t from, 
 status_t rows_open_depot(const char *path, const char *name, struct storage *storage,
                          depot_t **out);
 /* Reads a part of that dataset, as numbers of `type`; start and size: of each of its dimensions.
- * `where` names it in messages. Fails with DATA. */
+ * `where` names it in messages. Fails with DATA, DEVICE. */
 status_t rows_select(depot_t *depot, hid_t type, const char *where, const hsize_t *start,
                      const hsize_t *size, void *out);
 

@@ -113,7 +113,7 @@ struct time_axis product_time(const struct product_spec *spec);
 
 /* Writes the open file anew, which `path` names in messages; `fd` below 0: only computes the
  * places. *frequency_at gets the offset of /frequency, whose values product_put_frequencies()
- * writes then; NULL: they are written. Fails with NO_SPACE or DATA. */
+ * writes then; NULL: they are written. Fails with NO_SPACE, DATA, DEVICE. */
 status_t product_create(int fd, const char *path, const struct product_spec *spec,
                         struct product_place *place, uint64_t *frequency_at);
 /* Writes the values of /frequency past HDF5, by several threads, at their offset in the open file;
@@ -129,7 +129,7 @@ struct product_counts {
 };
 
 /* Writes the counts into a product whose rows are complete, then the CRCs of all objects
- * (contents_put()). Idempotent. Fails with NO_SPACE or DATA. */
+ * (contents_put()). Idempotent. Fails with NO_SPACE, DATA, DEVICE. */
 status_t product_put_counts(int fd, const char *path, const struct product_place *place,
                             const struct product_counts *counts);
 
@@ -159,7 +159,7 @@ struct product_steps {
 };
 
 /* Counts clipped numbers: too low, too high; none without scales. `lines`: ifs times frequencies.
- * Fails with DATA. */
+ * Fails with DATA, DEVICE (memory). */
 struct product_clips {
     uint64_t low, high;
 };
@@ -238,7 +238,7 @@ struct product_flags {
     uint64_t count, flagged, by_kurtosis, unknown;
 };
 /* Counts the flags of all `cells` cells of the file at `path`, with datasets at `place`. *out is
- * zero if there are none. Fails with DATA. */
+ * zero if there are none. Fails with DATA, DEVICE. */
 status_t product_count_flags(const char *path, const struct product_place *place, uint64_t cells,
                              struct product_flags *out);
 
@@ -251,7 +251,7 @@ struct product_weights {
     struct product_clips clips;
 };
 /* Reads all weights, flags and clips of a product. *out, zero before, is unchanged where there are
- * none. Fails with DATA. */
+ * none. Fails with DATA, DEVICE. */
 status_t product_weigh(const struct product *product, struct product_weights *out);
 
 /* Returns whether the file is a product of ours, or is not complete (io/mark.h): what a run that
@@ -259,12 +259,13 @@ status_t product_weigh(const struct product *product, struct product_weights *ou
 int product_is_ours(const char *path);
 
 /* Find the places of a product's datasets; product_find_part() of one that may be incomplete. Fail
- * with DATA. */
+ * with DATA, DEVICE, STOPPED. */
 status_t product_find_place(const char *path, struct product_place *out);
 status_t product_find_part(const char *path, struct product_place *out);
 
 /* Open a product; *out = NULL if the file is HDF5 but none of our products. product_open_part()
- * opens incomplete ones, too: for callers that know which of its rows are there. Fail with DATA. */
+ * opens incomplete ones, too: for callers that know which of its rows are there. Fail with DATA,
+ * DEVICE, STOPPED. */
 status_t product_open(const char *path, struct product **out);
 status_t product_open_part(const char *path, struct product **out);
 void product_destroy(struct product *product);

@@ -34,12 +34,12 @@ const char *sheet_beside(int which);
 
 /* Opens dataset `name` ("weights") of an HDF5 file; *out = NULL when there is none. Files of
  * unknown origin are tried apart first. Fails with DATA: other dimensions or types than numbers or
- * pairs of them. */
+ * pairs of them; with DEVICE, STOPPED. */
 status_t sheet_open(const char *path, const char *name, struct sheet **out);
 void sheet_close(struct sheet *sheet);
 extern const struct description sheet_description;
 
-/* Reads rows and channels of one if into out [rows][channels]. Fails with DATA. */
+/* Reads rows and channels of one if into out [rows][channels]. Fails with DATA, DEVICE. */
 status_t sheet_read(const struct sheet *sheet, uint64_t row, uint64_t rows, uint64_t at_if,
                     uint64_t chan, uint64_t chans, float *out);
 

@@ -24,7 +24,7 @@ struct stamp stamp_of(const char *job, const char *inputs, uint64_t rows);
 /* Writes the word: "voltmill:0123456789ab:cdef01234567:1250". */
 void stamp_write(const struct stamp *stamp, char out[STAMP_WORD]);
 
-/* Finds the word near the begin of a file. *found: it is there. Fails with DATA. */
+/* Finds the word near the begin of a file. *found: it is there. Fails with DATA, DEVICE. */
 status_t stamp_read(const char *path, struct stamp *out, int *found);
 
 /* Returns the letters of `text` before such a word at its end, and the blank before that; all if it
@@ -41,7 +41,7 @@ struct stamped {
 };
 
 /* Opens such a file. The caller calls stamped_end() in any case. Fails with DATA if the file is
- * unreadable. */
+ * unreadable; with DEVICE, STOPPED. */
 status_t stamped_open(const char *path, struct stamped *out);
 void stamped_end(struct stamped *stamped);
 
@@ -52,9 +52,9 @@ int stamped_is_whole(const struct stamped *stamped);
 #define PRODUCT_EXPECTED                                                                           \
     "a product in HDF5: `voltmill run JOB` makes one, `voltmill new FILE` a job"
 
-/* Fails with USAGE if the file is such a filterbank or an archive, with DATA if it has no spectra.
- * The message says what the file is and what is known of it. For callers that need a product in
- * HDF5. */
+/* Fails with USAGE if the file is such a filterbank or an archive, with DATA if it has no spectra;
+ * with DEVICE, STOPPED. The message says what the file is and what is known of it. For callers that
+ * need a product in HDF5. */
 status_t stamped_refuse(const char *path);
 
 #endif

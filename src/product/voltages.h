@@ -70,7 +70,7 @@ struct voltages_place {
 };
 
 /* Writes the open file anew, which `path` names in messages; `fd` below 0: only computes the
- * places. Fails with NO_SPACE or DATA. */
+ * places. Fails with NO_SPACE, DATA, DEVICE (memory). */
 status_t voltages_create(int fd, const char *path, const struct voltages_spec *spec,
                          struct voltages_place *place);
 

@@ -24,7 +24,7 @@ struct observations {
  * observation; a warning gives the number of its files that no pattern matches. With `keeps_going`,
  * a line that no file matches becomes an observation with `missing`. Appends to `texts`, which
  * observations_index() reads. Fails with USAGE if nothing matches or a name cannot replace {name};
- * with DATA if `list` is unreadable. */
+ * with DATA if `list` is unreadable; with DEVICE. */
 status_t observations_find(const char *pattern, const char *list, int keeps_going,
                            struct text *texts);
 
@@ -44,7 +44,7 @@ struct batch_choice {
  * itself or what leads to a sample of one. Observations are opened for that if any such file is
  * there: those of this part, since without --force no file of another origin is replaced; with it
  * all. For rank 0. Fails with USAGE, naming both observations and the file; with DATA: the job
- * cannot be read. Mistakes in a job wait for its run. */
+ * cannot be read; with DEVICE, STOPPED. Mistakes in a job wait for its run. */
 status_t batch_check(const struct run_options *options, const struct batch_choice *choice,
                      const struct observations *observations);
 

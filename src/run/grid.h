@@ -35,14 +35,16 @@ struct grid {
 };
 
 /* Makes the parts' jobs, the same on all ranks, and checks that their files differ from all others.
- * `job` and `archive` must outlive it. Fails with USAGE, DATA. Collective; MPI_COMM_NULL: alone. */
+ * `job` and `archive` must outlive it. Fails with USAGE, DATA, DEVICE, STOPPED. Collective;
+ * MPI_COMM_NULL: alone. */
 status_t grid_create_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
                          struct grid **out);
 /* Frees; removes and releases the lock. */
 void grid_destroy(struct grid *grid);
 
 /* Takes the lock: what is left is to be looked at once more. Fails with USAGE: another run has it
- * (still, after three seconds), or the file is not empty; with NO_SPACE, DATA. Collective. */
+ * (still, after three seconds), or the file is not empty; with NO_SPACE, DATA, DEVICE
+ * (memory). Collective. */
 status_t grid_lock_all(MPI_Comm comm, struct grid *grid);
 
 /* Rank 0, or alone: finds what is left of each part. `may_remove`: files that do not belong to the

@@ -94,7 +94,7 @@ status_t pass_claim_all(struct pass *pass);
 
 /* pass_measure(): computes pass->bytes, the bytes of each product's file, in one process, when
  * pass->making is planned. pass_add_room(): adds these, unless the pass is complete, to the disk
- * space that a run needs. Fail with DATA, USAGE. */
+ * space that a run needs. Fail with DATA, USAGE, DEVICE. */
 status_t pass_measure(struct pass *pass);
 status_t pass_add_room(const struct pass *pass, struct room *room);
 
@@ -130,7 +130,7 @@ status_t pass_finish_all(struct pass *pass);
 void pass_say_where_it_goes_on(struct pass *pass);
 
 /* On rank 0, after the last chunk. Fails with HOLES if rows are NaN because input was unreadable;
- * with DATA. */
+ * with DATA, DEVICE. */
 status_t pass_judge_holes(const struct pass *pass);
 
 /* Ends a pass with status `st`. After a failure rank 0 reports which files are kept. Does nothing

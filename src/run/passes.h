@@ -64,7 +64,7 @@ void dedisperse_pass_end(struct dedisperse_pass *p, status_t st);
 /* The last pass of a semi-coherent search: the series of all parts in one product. */
 /* Alone: plans the merge, and measures it. `part`: the first remaining part, whose power `work`
  * makes, or (NULL) exists; NULL: all are complete. *out is for dedisperse_pass_end(). Fails with
- * USAGE, DATA. */
+ * USAGE, DATA, DEVICE, STOPPED. */
 status_t grid_merge_foresee(const struct grid *grid, const struct grid_part *part,
                             const struct archive *archive, const struct run_options *options,
                             const struct channelise_plan *work, struct dedisperse_pass *out);
@@ -95,7 +95,7 @@ struct channelise_pass {
 
 /* Plans the pass, anew or as an earlier run has begun it, and the later dedispersions. Claims its
  * products; a process alone only reads existing files (run/pass.h), and then plans pass.making,
- * too. Collective. Fails with USAGE, DATA, NO_SPACE. */
+ * too. Collective. Fails with USAGE, DATA, NO_SPACE, DEVICE, STOPPED. */
 status_t channelise_pass_plan_all(struct channelise_pass *p);
 
 /* Does the pass. `started`: clock_now() at the begin of the run. Power that will be dedispersed

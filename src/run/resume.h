@@ -19,13 +19,13 @@ struct resume_options {
 
 /* On rank 0, or alone: finds the passes whose products are complete and belong to this job and its
  * input (output/journal_head.h). `archive` may be NULL. Fails with USAGE if an existing product is
- * of another job; with DATA. */
+ * of another job; with DATA, DEVICE, STOPPED. */
 status_t resume_find(const struct job *job, const struct archive *archive,
                      const struct resume_options *options, struct resume *out);
 
 /* Sets *is_complete to whether the series of a part of a semi-coherent search are complete and
  * belong to this job. Their text names the archive, since the power that they were made of may have
- * been removed. Fails with USAGE, DATA. */
+ * been removed. Fails with USAGE, DATA, DEVICE, STOPPED. */
 status_t resume_find_part(const struct job *part, int *is_complete);
 
 #endif

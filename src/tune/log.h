@@ -20,15 +20,16 @@ struct tune_entry {
 typedef struct tune_log tune_log_t;
 
 /* Opens or makes the log at `path` and reads its entries. A line that is cut short or malformed is
- * skipped with a warning. With NULL as path, nothing is stored. Fails with DATA (unreadable or not
- * writable), DEVICE (memory). */
+ * skipped with a warning. With NULL as path, nothing is stored. Fails with USAGE if the file is no
+ * log; with DATA (unreadable or not writable), NO_SPACE, DEVICE (memory). */
 status_t tune_log_open(const char *path, tune_log_t **out);
 void tune_log_close(tune_log_t *log);
 
 /* Returns the entry of an earlier tuner, or NULL. */
 const struct tune_entry *tune_log_find(const tune_log_t *log, const char *problem,
                                        const char *words, uint32_t round);
-/* Writes a line, whole or not at all as far as the system goes. Fails with NO_SPACE, DATA. */
+/* Writes a line, whole or not at all as far as the system goes. Fails with NO_SPACE, DATA, DEVICE
+ * (memory). */
 status_t tune_log_add(tune_log_t *log, const struct tune_entry *entry);
 
 #endif

@@ -21,14 +21,14 @@ struct verify_options {
 
 /* Verifies a product. Collective. Rank 0 prints the result, or begins a JSON object with it, which
  * the caller ends. Fails with DATA if the product is not what the reference computes from its
- * archive; with USAGE. */
+ * archive; with USAGE, DEVICE, STOPPED. */
 status_t verify_product_all(MPI_Comm comm, const struct verify_options *options);
 
 /* Compares all of a product with its checksums: rows, other datasets and attributes of a complete
  * product with its CRCs; the chunks of an incomplete one with its journal. Needs neither archive
  * nor job, and of the options only path, progress and json. Collective. Rank 0 prints what is
  * damaged, or begins a JSON object with it. Fails with DATA if something is damaged or has no
- * checksum; with USAGE. */
+ * checksum; with USAGE, DEVICE, STOPPED. */
 status_t verify_crc_all(MPI_Comm comm, const struct verify_options *options);
 
 #endif

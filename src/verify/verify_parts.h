@@ -88,7 +88,7 @@ status_t verify_times(int fd, const struct product *product, uint64_t count, str
 
 /* Picks the chunks of `total` to check, ascending: the first, the last, some of those that contain
  * marked rows, each with `together` chunks that tell whether it is marked rightly, and others at
- * random; all of them on request. The same on all ranks. Fails with DATA. */
+ * random; all of them on request. The same on all ranks. Fails with DATA, DEVICE. */
 status_t verify_pick(struct verify *verify, uint64_t total, uint64_t together,
                      uint64_t (*chunk_of)(const struct verify *verify,
                                           const struct verify_mark *mark));
@@ -113,7 +113,7 @@ status_t verify_read_row(struct verify *verify, const struct chunk *chunk, uint6
 
 /* Compares spans of rows with their CRCs, in the thread that compares rows `first_row` ..
  * first_row + rows - 1 of a chunk: of a sample the span of the first row, unless it is large; of
- * all chunks all spans. Fails with DATA: a row cannot be read. */
+ * all chunks all spans. Fails with DATA: a row cannot be read; with DEVICE. */
 status_t verify_spans(struct verify *verify, const struct chunk *chunk, uint64_t first_row,
                       uint64_t rows);
 
@@ -173,7 +173,7 @@ status_t verify_steps_nearest(struct verify *verify, struct verify_steps *steps,
                               const struct verify_steps_row *of);
 
 /* Compares scales of whole blocks with what the reference makes. `went_in`: verify_rows_went_in().
- * Fails with DATA. */
+ * Fails with DATA, DEVICE (memory). */
 status_t verify_steps_compare(const struct verify *verify, const struct chunk *chunk,
                               const struct product_steps *expected, double went_in);
 

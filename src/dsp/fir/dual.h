@@ -39,8 +39,8 @@ struct dual {
                         white voltages leave there: of it so much is in x^, relative to x */
 };
 
-/* Computes the dual of `taps` taps (at least 1). Fails with DEVICE (memory), or with USAGE if some
- * samples contribute nothing to the bank's spectra. */
+/* Computes the dual of `taps` taps (at least 1). Fails with DEVICE (memory); with USAGE if some
+ * samples contribute nothing to the bank's spectra, or there are too many equations to solve. */
 status_t dual_create(const struct dual_bank *bank, uint32_t taps, struct dual *out);
 
 /* Computes the dual of the fewest taps whose error is at most `error_db` (negative). If `most` taps
@@ -50,7 +50,7 @@ status_t dual_design(const struct dual_bank *bank, double error_db, uint32_t mos
                      struct dual *out);
 
 /* Measures the synthesis filter dual->coeff, [taps][points] from dual->first on: sets `error_db`
- * (dB) and `noise`. Fails with DEVICE (memory). */
+ * (dB) and `noise`. Fails as dual_create(). */
 status_t dual_measure(const struct dual_bank *bank, struct dual *dual);
 
 #endif

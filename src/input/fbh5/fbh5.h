@@ -116,8 +116,8 @@ struct fbh5 {
 extern const struct pack_type fbh5_type;
 void fbh5_destroy(struct fbh5 *fbh5);
 
-/* Reads the frequency of each channel: from /frequency, or as fch1 and foff. Fails with DATA. Uses
- * HDF5. */
+/* Reads the frequency of each channel: from /frequency, or as fch1 and foff. Fails with DATA,
+ * DEVICE. Uses HDF5. */
 status_t fbh5_load_band(struct fbh5 *fbh5);
 
 /* Converts SIGPROC's hhmmss.s or ddmmss.s to hours or degrees. Returns 0 if it is neither, or above
@@ -137,7 +137,7 @@ status_t fbh5_note_band(struct fbh5 *fbh5, const char *facts);
 status_t fbh5_check_dispersed(const struct fbh5 *fbh5);
 
 /* Checks that channels are where fch1 and foff say, which is all that SIGPROC can represent. Fails
- * with DATA. Uses HDF5. */
+ * with DATA, DEVICE. Uses HDF5. */
 status_t fbh5_check_even(const struct fbh5 *fbh5);
 
 /* Returns whether if `at` is a power, which may be added to others: not Stokes Q, U, V, nor a
@@ -170,7 +170,7 @@ typedef struct fbh5_reader fbh5_reader_t;
 
 /* Creates a reader on this rank that caches up to `cache_bytes` bytes of chunks, which
  * fbh5_unpackers() of `threads` threads decompress. `fbh5` must outlive it. May use HDF5. The
- * caller destroys *out in any case. Fails with DATA. */
+ * caller destroys *out in any case. Fails with DATA, DEVICE. */
 status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, uint32_t threads,
                             fbh5_reader_t **out);
 /* Return how many of `threads` may decompress chunks, so that they take little memory; and the
@@ -205,7 +205,7 @@ status_t fbh5_is_marked(const fbh5_reader_t *reader, uint64_t row, int *out);
 int fbh5_is_unreadable(const fbh5_reader_t *reader);
 
 /* Creates a filterbank of this file, to be filled in, notes the file and opens it for reading. The
- * caller destroys it and closes the file (before: -1) in any case. Fails with DATA. */
+ * caller destroys it and closes the file (before: -1) in any case. Fails with DATA, DEVICE. */
 status_t filterbank_begin(const char *path, const char *format, struct fbh5 **out, int *fd);
 
 /* Checks counts, bits and axes, and completes what follows from them. Fails with DATA. */

@@ -18,7 +18,7 @@ struct start {
 /* Sets the start. `tstart`: the header's, MJD of the first row's leading edge (of its centre in
  * products before PRODUCT_VERSION_OF_EDGES), 0 when unknown; `tsamp`: seconds of a row. Where root
  * and header say different times, that is noted in *assumed. Fails with DATA: no times, a
- * format_version above PRODUCT_VERSION. */
+ * format_version above PRODUCT_VERSION; with DEVICE (memory). */
 status_t start_read(hid_t file, const char *path, double tstart, double tsamp, struct start *out,
                     char **assumed);
 
@@ -32,12 +32,14 @@ status_t start_of_header(double tstart, struct utc *out, char **assumed);
 status_t fbh5_note_moved(double refdm, double barycentric, double pulsarcentric, char **assumed);
 
 /* Read the roots of our own products: their kind, if they are ours at all; format_version
- * (unchanged if there is none); the start, and whether there is a first_time. Fail with DATA. */
+ * (unchanged if there is none); the start, and whether there is a first_time. Fail with DATA,
+ * DEVICE (memory). */
 status_t start_read_kind(hid_t file, const char *path, enum product_kind *kind, int *is_ours);
 status_t start_read_version(hid_t file, const char *path, int64_t *version, int *found);
 status_t start_read_root(hid_t file, const char *path, struct start *out, int *has_first_time);
 
-/* Reads the attributes of /data and of the root. Shape and type must be known. Fails with DATA. */
+/* Reads the attributes of /data and of the root. Shape and type must be known. Fails with DATA,
+ * DEVICE (memory). */
 status_t fbh5_read_header(hid_t file, hid_t data, struct fbh5 *fbh5);
 
 /* fbh5_memory_type(): the type of its samples in memory, for the caller to close.
@@ -46,7 +48,7 @@ status_t fbh5_memory_type(const struct fbh5 *fbh5, hid_t *out);
 uint32_t fbh5_stored_bytes(const struct fbh5 *fbh5);
 
 /* Compares the header with the shape and labels of /data, attributes of the root, /frequency and
- * /time, when all else is known. Fails with DATA: a contradiction of axes. */
+ * /time, when all else is known. Fails with DATA: a contradiction of axes; with DEVICE (memory). */
 status_t fbh5_compare_stated(hid_t file, hid_t data, struct fbh5 *fbh5);
 
 #endif

@@ -37,11 +37,11 @@ struct dada {
 status_t dada_head(const char *path, size_t most, struct text *out, char **assumed);
 
 /* Reads how samples are stored, rate and band, and compares what is said twice. Fails with DATA:
- * file, key, value and what was expected. */
+ * file, key, value and what was expected; with DEVICE (memory). */
 status_t dada_read_words(struct dada *dada);
 
 /* Reads UTC_START (and PICOSECONDS after it) and MJD_START, which must agree as far as the coarser
- * one says the time. Fails with DATA. */
+ * one says the time. Fails with DATA, DEVICE (memory). */
 status_t dada_read_start(struct dada *dada);
 
 /* Copies a value that may be missing, or "unset". Returns whether there is one. */

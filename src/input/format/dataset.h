@@ -13,7 +13,7 @@ status_t dataset_open(hid_t file, const char *path, const char *name, hid_t *out
 /* Fills in the archive, made for this file by archive_create(), from the description and the
  * dataset; station and pol may have names already. Values of the description are called `keys` and
  * their name in messages: "input.layout." when the job says them, "" when the file does. Fails with
- * DATA; with USAGE for a value that only the job can mend. */
+ * DATA; with USAGE for a value that only the job can mend; with DEVICE. */
 status_t dataset_describe(hid_t file, const struct job_layout *layout, const char *keys,
                           struct archive *archive);
 
@@ -22,7 +22,7 @@ status_t dataset_take_words(const struct job_layout *layout, struct archive *arc
 
 /* Sets the frequencies of the coarse channels that the description computes or the file contains,
  * one for each. A list in the job is that of all files, and checked once these are joined. Fails
- * with DATA. */
+ * with DATA, DEVICE (memory). */
 status_t dataset_settle_frequencies(const struct job_layout *layout, const char *where,
                                     struct archive *archive);
 

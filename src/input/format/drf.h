@@ -38,17 +38,17 @@ struct drf_channels {
 };
 
 /* Lists the channels of these paths, each a file, the folder of a channel (or of a time in it), or
- * a folder of such folders. Fails with DATA for any other folder. */
+ * a folder of such folders. Fails with DATA for any other folder; with DEVICE (memory). */
 status_t drf_list(char *const *paths, size_t npaths, struct drf_channels *out);
 void drf_free(struct drf_channels *channels);
 
 /* Sets *is_it to whether a folder is a channel, or contains some. Fails with DATA if it is
- * unreadable. */
+ * unreadable; with DEVICE (memory). */
 status_t drf_is_recording(const char *path, int *is_it);
 
 /* Finds the centre frequencies that the channel's Digital Metadata states for its first sample, and
  * adds the files that do to `metadata`: that of the sample, and the metadata's properties. Fails
- * with DATA: other ones for a sample before the channel's end. */
+ * with DATA: other ones for a sample before the channel's end; with DEVICE. */
 status_t drf_find_centres(struct drf_channel *channel);
 
 /* The value that continuous writers leave where nothing came. Starts from {.searched_left = ...}:
@@ -60,7 +60,7 @@ struct drf_fill {
 };
 
 /* Searches /rf_data of a continuous writer for it, unless it is there. Floats need none. Fails with
- * DATA: a type or fill value that cannot be read. */
+ * DATA: a type or fill value that cannot be read; with DEVICE (memory). */
 status_t drf_find_fill(const char *path, const struct h5_dataset *data, struct drf_fill *out);
 
 /* Adds the name and owns it, also when it fails. Fails with DEVICE (memory). */

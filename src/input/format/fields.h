@@ -17,7 +17,7 @@ struct fields {
 
 /* Sets *is_it to whether the HDF5 file at `path` has all of `names`, up to NULL: "group/dataset",
  * or an attribute, "group@name" ("@name" of the root), or one that says this text,
- * "group@name=text". Fails with DATA if the file is not HDF5, or unreadable. */
+ * "group@name=text". Fails with DATA if the file is not HDF5, or unreadable; with DEVICE. */
 status_t fields_have(const char *path, const char *const *names, int *is_it);
 
 /* Opens a file, even one that ends early: attributes and small datasets must be complete. The
@@ -50,7 +50,7 @@ status_t fields_need_i64(const struct fields *f, const char *object, const char 
 
 /* Read all numbers of a dataset, of one member of its compound (`member`; NULL: it is none), or of
  * an attribute of an object, as doubles or integers; free() in any case. Fail with DATA if it is
- * missing, of another kind, or too large for metadata. */
+ * missing, of another kind, or too large for metadata; with DEVICE. */
 status_t fields_f64s(const struct fields *f, const char *dataset, const char *member, double **out,
                      size_t *count);
 status_t fields_u64s(const struct fields *f, const char *dataset, const char *member,
@@ -61,20 +61,22 @@ status_t fields_attribute_u64s(const struct fields *f, const char *object, const
                                uint64_t **out, size_t *count);
 
 /* Reads the texts of fixed length of a one-dimensional dataset, or of a member of its compound;
- * text_free_list() in any case. *count = 0 if it has none. Fails with DATA. */
+ * text_free_list() in any case. *count = 0 if it has none. Fails with DATA, DEVICE. */
 status_t fields_texts(const struct fields *f, const char *dataset, const char *member, char ***out,
                       size_t *count);
 
 /* Lists the datasets that have the attribute, and for whose path ("STATION_CS011/DIPOLE_001")
- * is_wanted() returns 1, in the order of names. text_free_list() returns them. Fails with DATA. */
+ * is_wanted() returns 1, in the order of names. text_free_list() returns them. Fails with DATA,
+ * DEVICE. */
 status_t fields_datasets(const struct fields *f, int (*is_wanted)(const char *path),
                          const char *attribute, struct h5_names *out);
 
 /* Checks that a truncated file contains all of a dataset, for callers that read it without the
- * functions above. Fails with DATA. */
+ * functions above. Fails with DATA, DEVICE. */
 status_t fields_require_whole(const struct fields *f, const char *dataset);
 
-/* Reads the extents of a dataset. Fails with DATA if it is missing or has another rank. */
+/* Reads the extents of a dataset. Fails with DATA if it is missing or has another rank; with
+ * DEVICE. */
 status_t fields_shape(const struct fields *f, const char *dataset, int rank, hsize_t *dims);
 
 /* Returns the instant `seconds` + `fraction` seconds after 1970, without leap seconds, as computers
@@ -93,7 +95,8 @@ status_t fields_set_frequencies(struct fields *f, const char *dataset, const cha
 status_t fields_set_start(struct fields *f, const char *name, int64_t seconds, double fraction);
 
 /* Read attributes of files of ours: the ratio of an object's rate to its width, 1/1 without them;
- * time_scale of the root, which must be UTC. `where` is the object in messages. Fail with DATA. */
+ * time_scale of the root, which must be UTC. `where` is the object in messages. Fail with DATA,
+ * DEVICE (memory). */
 status_t fields_set_oversampling(struct fields *f, const char *object, const char *where);
 status_t fields_check_scale(const struct fields *f);
 
@@ -106,7 +109,8 @@ status_t fields_check_rate(const struct fields *f, double rate_hz);
 status_t fields_describe(struct fields *f, const char *name);
 
 /* Notes that the archive was dedispersed coherently to DM `dm`, each coarse channel to its own
- * centre; without frequencies does nothing. Fails with DATA if `dm` is not finite. */
+ * centre; without frequencies does nothing. Fails with DATA if `dm` is not finite; with DEVICE
+ * (memory). */
 status_t fields_note_coherent(struct fields *f, double dm);
 
 /* Returns a unit (Hz, kHz, MHz, GHz; s, ms, us, ns; letters in any case) in Hz or seconds; 0: it is

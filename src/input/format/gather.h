@@ -51,7 +51,7 @@ enum place_apart {
 /* Joins the archives to one observation along places[i].archive->stacked. It begins with the first
  * sample of any archive; samples that a place lacks are gaps of its streams. Sorts the places, and
  * moves the archives out of them. Fails with DATA if two archives overlap, or do not belong
- * together (the message gives the difference). */
+ * together (the message gives the difference); with DEVICE (memory). */
 status_t place_join(struct places *places, enum place_apart apart, struct archive **out);
 
 #endif

@@ -64,7 +64,7 @@ struct guppi_file {
     struct text text;    /* of it */
 };
 
-/* Reads the keys of a file's first header into file->guppi. Fails with DATA. */
+/* Reads the keys of a file's first header into file->guppi. Fails with DATA, DEVICE (memory). */
 status_t guppi_read_words(struct guppi_file *file);
 
 /* Notes what the first header leaves open, or says twice, when all blocks are known. Fails with
@@ -72,18 +72,19 @@ status_t guppi_read_words(struct guppi_file *file);
 status_t guppi_note_words(struct guppi_file *file);
 
 /* Compares a header with the first one. Takes the start from it if those before mark theirs as
- * invalid. Notes names of antennas that change. Fails with DATA if a fact changes that must not. */
+ * invalid. Notes names of antennas that change. Fails with DATA if a fact changes that must not;
+ * with DEVICE (memory). */
 status_t guppi_compare_words(struct guppi_file *file, const struct ascii *header);
 /* Returns whether a card has a key that guppi_compare_words() compares. */
 int guppi_watches(const char *card);
 
 /* Finds the blocks of an open file, from header to header: reads the words of the first, and
  * compares the others. Skips and notes bytes that are no block. The caller frees the items in any
- * case. Fails with DATA. */
+ * case. Fails with DATA, DEVICE (memory). */
 status_t guppi_find_blocks(int fd, uint64_t file_bytes, struct guppi_file *file);
 
 /* Decides what PKTIDX counts, over the blocks of all files, and which samples each block has. Fails
- * with DATA. */
+ * with DATA, DEVICE (memory). */
 status_t guppi_place_files(struct guppi_file *files, size_t count);
 
 /* Computes the time of a packet by SYNCTIME, which is that of PKTIDX 0 in Unix seconds. *off:

@@ -23,7 +23,7 @@ status_t packet_files_look(const struct packets_file *file, uint64_t frame_bytes
 
 /* Computes the periods of each file when frames, their rate and an origin are known; moves the
  * origin to the first period, and sorts files by time. Fails with DATA if files do not follow in
- * time, or are far apart. */
+ * time, or are far apart; with DEVICE. */
 status_t packet_files_settle_times(struct packets *packets, uint64_t per_period);
 
 /* Fills in the archive from its packets, streams of which are [pols][chans] as it counts: what

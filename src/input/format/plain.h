@@ -36,7 +36,7 @@ typedef status_t plain_step_t(struct plain *plain);
 /* Opens a file as an archive of one part. `read` fills in what the file says, from `known` on.
  * `add` adds the samples when all is described; NULL: they are in one piece. An end that is missing
  * is left out, with a warning, if time is the outermost dimension. Fails with DATA: more numbers
- * than the file has; with USAGE: words of the job that do not fit. */
+ * than the file has; with USAGE: words of the job that do not fit; with DEVICE. */
 status_t plain_open(const char *path, const struct job_layout *layout, plain_step_t *read,
                     plain_step_t *add, void *context, struct archive **out);
 
@@ -49,7 +49,7 @@ status_t plain_assume_streams(struct plain *plain, uint64_t streams, int is_said
 status_t plain_set_centre(struct plain *plain, double hz);
 
 /* Reports mistakes in a document that is part of a file. Fails with DATA if there are any, instead
- * of USAGE. */
+ * of USAGE; with DEVICE (memory). */
 status_t plain_check_mistakes(const struct mistakes *mistakes, const char *what);
 
 #endif

@@ -17,11 +17,12 @@ struct psrfits {
     struct fbh5 *fbh5; /* the filterbank that is made */
 };
 
-/* Finds the columns of the table, and how samples are stored and scaled. Fails with DATA. */
+/* Finds the columns of the table, and how samples are stored and scaled. Fails with DATA, DEVICE.
+ */
 status_t psrfits_read_samples(struct psrfits *fits);
 
 /* Reads the frequencies of the channels from all rows, and compares them with CHAN_BW, OBSBW,
- * OBSFREQ. Fails with DATA. */
+ * OBSFREQ. Fails with DATA, DEVICE. */
 status_t psrfits_read_band(struct psrfits *fits);
 
 /* Returns the byte of the file at which a row begins. */

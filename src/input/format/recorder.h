@@ -9,7 +9,7 @@
 
 /* Opens a file whose format is sought; file_close() in any case. *fd is unchanged if there is no
  * ordinary file of the name, which callers report. Fails with DATA if the file is unreadable, so
- * that its format is unknown.
+ * that its format is unknown; with DEVICE.
  */
 status_t recorder_open_begin(const char *path, int *fd, struct identity *identity);
 
@@ -18,7 +18,7 @@ status_t recorder_open_begin(const char *path, int *fd, struct identity *identit
 status_t recorder_head(const char *path, size_t most, struct text *out);
 
 /* Opens the file of an archive of one part, and notes it there; file_close() in any case. Fails
- * with DATA. */
+ * with DATA, DEVICE. */
 status_t recorder_open(struct archive_part *part, int *fd, uint64_t *bytes);
 
 /* Returns the samples per second, one every `seconds`, rounded to a whole number if the step is a

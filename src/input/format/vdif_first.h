@@ -41,7 +41,7 @@ status_t vdif_find_unlike(const struct packets_seek *seek, uint64_t at,
 
 /* Finds the first frame of a file that frames like it follow, that begins before `end`, and that is
  * like `like` (NULL: any). VDIF has no magic number. *found = 0: there is none; then *offset is 0,
- * and *out the first bytes read as a header. Fails with DATA. */
+ * and *out the first bytes read as a header. Fails with DATA, DEVICE (memory). */
 status_t vdif_find_first(const struct packets_seek *seek, uint64_t end,
                          const struct vdif_header *like, struct vdif_header *out, uint64_t *offset,
                          int *found);

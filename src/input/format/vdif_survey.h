@@ -30,7 +30,7 @@ struct vdif_survey {
 
 /* Reads headers of a file: adds what they say, and finds its frames. No field of a frame that is
  * flagged invalid counts, but for `invalid`. Fails with DATA or USAGE: it is not like those before
- * it, or of another station. */
+ * it, or of another station; with DEVICE. */
 status_t vdif_survey_file(struct vdif_survey *survey, struct packets_file *file);
 
 #endif

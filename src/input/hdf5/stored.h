@@ -71,7 +71,7 @@ status_t depot_read(depot_t *depot, const struct depot_read *read);
 int depot_is_unreadable(const depot_t *depot);
 
 /* Checks, when planning, that a dataset which describes others has all its elements. Notes its
- * files. Fails with DATA. A missing dataset passes. */
+ * files. Fails with DATA, DEVICE. A missing dataset passes. */
 status_t stored_require_whole(const char *path, const char *name, struct storage *storage);
 
 #endif

@@ -52,7 +52,7 @@ void unfilter_destroy(unfilter_t *unfilter);
  *
  *   in     char [bytes], at most unfilter_most_bytes()
  *   out    char [chunk_bytes]
- * Fails with DATA: which filter, and what is wrong. Messages name no file. */
+ * Fails with DATA: which filter, and what is wrong; with DEVICE (memory). Messages name no file. */
 status_t unfilter_chunk(unfilter_t *unfilter, uint32_t mask, const void *in, size_t bytes,
                         void *out);
 

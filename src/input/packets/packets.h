@@ -149,14 +149,15 @@ enum packets_place {
 status_t packets_known_end(const struct packets_open *open, uint64_t *end);
 
 /* Finds the first and last period of the file, by its first and last frames. Fails with DATA if
- * none is known. */
+ * none is known; with DEVICE (memory). */
 status_t packets_span(const struct packets_open *open, int64_t *first, int64_t *last);
 
-/* Checks that the times of sampled frames rise through the file. Fails with DATA. */
+/* Checks that the times of sampled frames rise through the file. Fails with DATA, DEVICE (memory).
+ */
 status_t packets_check_order(const struct packets_open *open);
 
 /* Finds the frames low .. high - 1 that contain all frames of periods first .. last in place, and
- * few more. Fails with DATA. */
+ * few more. Fails with DATA, DEVICE (memory). */
 status_t packets_find(const struct packets_open *open, int64_t first, int64_t last, uint64_t *low,
                       uint64_t *high);
 

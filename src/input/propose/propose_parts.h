@@ -131,7 +131,7 @@ uint64_t propose_count_of(const struct proposal *p, enum propose_meaning means);
 
 void propose_facts_free(struct proposal *p);
 
-/* Finds what the dimensions of the samples are. Fails with DATA. */
+/* Finds what the dimensions of the samples are. Fails with DATA, DEVICE. */
 status_t propose_find_axes(struct proposal *p);
 
 /* Appends facts as they are shown: `before`, then the facts, separated by commas. Here and below a

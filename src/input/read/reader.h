@@ -77,7 +77,7 @@ void losses_free(struct losses *losses);
  * that are in gaps, or of which the archive says nothing, become zero volts, and with `losses` (may
  * be NULL) are added there. Numbers that are not finite, and the missing value, are for the caller
  * to find. Fails with DATA: file, offset, bytes wanted and there; a file that is not what it was
- * when the archive was opened. May use HDF5: one thread at a time. */
+ * when the archive was opened; with DEVICE (memory). May use HDF5: one thread at a time. */
 status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                      void *out, struct losses *losses);
 
@@ -103,7 +103,7 @@ struct reader_mapped {
 };
 
 /* Maps the same samples, if the file stores them like a slab, of which it may have more than these,
- * and this machine can map it; else they must be read. Fails with DATA. */
+ * and this machine can map it; else they must be read. Fails with DATA, DEVICE. */
 status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                     struct reader_mapped *out);
 /* Unmaps samples after use, if any are shown. Fails with DATA if the file is no longer the one that

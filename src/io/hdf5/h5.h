@@ -42,7 +42,7 @@ herr_t h5_close_file(hid_t file);
 int h5_is_hdf5(const char *path);
 
 /* Opens an HDF5 file for reading. Fails with DATA and says plainly whether the file is missing,
- * unreadable, not complete (io/mark.h), truncated or not HDF5. */
+ * unreadable, not complete (io/mark.h), truncated or not HDF5; with DEVICE. */
 status_t h5_open_file(const char *path, hid_t *out);
 
 /* Opens a file likewise, even one that is shorter than its header says, with a warning. HDF5
@@ -52,7 +52,7 @@ status_t h5_open_cut_file(const char *path, hid_t *out);
 /* Returns whether an open file ends early, after `bytes`. */
 int h5_is_cut(hid_t file, uint64_t bytes);
 /* Checks that the header of an object in such a file is complete: fails with DATA if part of it is
- * after the end. No effect if the file is whole. `name` is for messages. */
+ * after the end; with DEVICE. No effect if the file is whole. `name` is for messages. */
 status_t h5_require_header(hid_t object, const char *name);
 /* Sets the property by which files that end early can be opened. */
 void h5_allow_cut(hid_t access);
@@ -78,7 +78,7 @@ status_t h5_refuse_external(hid_t dataset, const char *where, const char *name);
 
 /* Set *out to whether there is an object of that name (a link, wherever it leads), or an attribute.
  * `name` of an object may be a path of several. What cannot be looked up is neither there nor not:
- * fail with DATA. */
+ * fail with DATA, DEVICE (memory). */
 status_t h5_has(hid_t at, const char *where, const char *name, int *out);
 status_t h5_has_attribute(hid_t object, const char *where, const char *name, int *out);
 
@@ -142,7 +142,7 @@ status_t h5_put_u64(hid_t object, const char *name, uint64_t value);
 /* Writes a number of this type, whose bytes are as in the file. Fails with DATA, NO_SPACE. */
 status_t h5_put_number(hid_t object, const char *name, hid_t type, const void *value);
 /* Reads a one-dimensional dataset of texts or doubles; text_free_list() and free() in any case.
- * Fails with DATA when it has another rank or more than 2^30 elements. */
+ * Fails with DATA when it has another rank or more than 2^30 elements; with DEVICE (memory). */
 status_t h5_read_texts(hid_t file, const char *where, const char *name, char ***out, size_t *count);
 status_t h5_read_f64s(hid_t file, const char *where, const char *name, double **out, size_t *count);
 

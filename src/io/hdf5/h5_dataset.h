@@ -50,7 +50,8 @@ struct h5_names {
 };
 
 /* List the names of an object's attributes; of a group's links; of everything below a file's root,
- * with their paths without the first slash. In the order of names; at most 2^16. Fail with DATA. */
+ * with their paths without the first slash. In the order of names; at most 2^16. Fail with DATA,
+ * DEVICE. */
 status_t h5_list_attributes(hid_t object, const char *where, const char *name,
                             struct h5_names *out);
 status_t h5_list_links(hid_t group, const char *where, const char *name, struct h5_names *out);
@@ -64,11 +65,11 @@ status_t h5_is_scale(hid_t object, const char *name, int *out);
 
 /* List the paths in their file of all scales of a dimension, each followed by a blank; of the first
  * one without; "" if there is none. Fail with DATA: an unreadable scale, or a path of 256 bytes and
- * more. */
+ * more; with DEVICE. */
 status_t h5_list_scales(hid_t dataset, const char *name, int dim, struct text *out);
 status_t h5_first_scale(hid_t dataset, const char *name, int dim, char out[H5_SCALE_NAME]);
 
-/* Reads the label of a dimension; "" if there is none. Fails with DATA. */
+/* Reads the label of a dimension; "" if there is none. Fails with DATA, DEVICE (memory). */
 status_t h5_get_label(hid_t dataset, const char *name, int dim, char out[H5_SCALE_NAME]);
 
 /* Makes a dataset a scale of this name; attaches it to a dimension. Fail as H5_TRY does. */

@@ -46,7 +46,8 @@ void mistakes_if_descends(struct mistakes *mistakes, struct tree *list, struct t
 void mistakes_keep(struct mistakes *mistakes, status_t st);
 
 /* Fails with USAGE and one message that contains every mistake in the order of lines, those of
- * overrides last; with the first failure that mistakes_keep() got. Returns OK if there is neither.
+ * overrides last; with the first failure that mistakes_keep() got; with DEVICE (memory). Returns OK
+ * if there is neither.
  */
 status_t mistakes_report(const struct mistakes *mistakes);
 

@@ -30,7 +30,7 @@ status_t yaml_file_put_word(struct tree *root, const char *place, const char *wo
  * place: entries of lists go by number, the number after the last appends; mappings and lists that
  * are missing on the way are made. `each` may be NULL. mistakes->file names the file in messages;
  * `sets` and `each` must outlive *out. Fails with USAGE when the text is no YAML document at all;
- * what else is wrong is a mistake. */
+ * what else is wrong is a mistake; with DEVICE. */
 status_t yaml_file_read(const char *text, size_t length, const char *const *sets, uint32_t nsets,
                         const struct yaml_each *each, struct mistakes *mistakes, struct tree **out);
 

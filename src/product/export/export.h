@@ -26,7 +26,7 @@ struct export_bank_options {
 };
 
 /* Writes a filterbank in HDF5 as SIGPROC filterbank, highest frequency first, or as search-mode
- * PSRFITS. Fails with USAGE, DATA, NO_SPACE or DEVICE (memory). */
+ * PSRFITS. Fails with USAGE, DATA, NO_SPACE or DEVICE (memory), STOPPED. */
 status_t export_bank(const struct export_bank_options *options, struct text *said);
 
 struct export_series_options {

@@ -58,8 +58,8 @@ struct bank_format {
 const struct bank_format *export_bank_format(enum file_format format);
 
 /* Completes a subint of PSRFITS of which only the numbers are written; others are unchanged.
- * Numbers change only with is_last. data: memory for [rows_each][nifs][bank->chans]. Fails with
- * NO_SPACE, DATA. */
+ * Numbers change only with is_last. `data`: memory for [rows_each][nifs][bank->chans]. Fails as
+ * export_file_put(). */
 status_t export_psrfits_complete(struct export_bank *bank, uint64_t subint, int is_last,
                                  char *data);
 /* Returns the spectra of one subint, if a spectrum has `samples` numbers. */

@@ -34,13 +34,13 @@ struct before {
 
 /* On rank 0: finds the state of the file. Unless it is complete, FILE.part is claimed, made with
  * its folder if need be (io/file_rights.h). Without a mark it must be the whole archive, unless
- * forced. Fails with USAGE, NO_SPACE, DATA. */
+ * forced. Fails with USAGE, NO_SPACE, DATA, DEVICE (memory). */
 status_t before_claim(struct before *before, int force);
 
 /* Claims FILE.part alone: new, or what a command that ended early has left, by its mark or
  * is_ours() (NULL: none is). Without either it must be the whole file, unless forced. Fails with
- * USAGE, NO_SPACE. Also fails with DATA. The command that had the lock may just have given the file
- * its name: look again. */
+ * USAGE, NO_SPACE. Also fails with DATA, DEVICE (memory). The command that had the lock may just
+ * have given the file its name: look again. */
 status_t before_take(struct before *before, int force, int (*is_ours)(const char *path));
 /* Gives up what was claimed: the file is complete. */
 void before_yield(struct before *before);
@@ -58,11 +58,11 @@ status_t before_make(struct before *before, int *fd);
 status_t before_check_size(const struct before *before, const struct voltages_place *place);
 
 /* Writes samples, or compares them with an existing file. Fails with USAGE if they differ; with
- * NO_SPACE, DATA. */
+ * NO_SPACE, DATA, DEVICE (memory). */
 status_t before_put(const struct before *before, int fd, uint64_t offset, const void *data,
                     uint64_t bytes);
 
-/* On rank 0: compares everything but the samples. Fails with USAGE, DATA. */
+/* On rank 0: compares everything but the samples. Fails with USAGE, DATA, DEVICE (memory). */
 status_t before_check_rest(const struct before *before, int fd, const struct voltages_place *place);
 
 /* On rank 0: removes the claimed file if it is incomplete, and folders that were made for it. */
@@ -97,15 +97,15 @@ struct export_file {
     }
 
 /* Checks that the file may be made: not over one of the files that `reads` contains, nor over one
- * that is not as the plan says, unless forced. Fails with USAGE, DATA. */
+ * that is not as the plan says, unless forced. Fails with USAGE, DATA, DEVICE (memory). */
 status_t export_file_check(const struct export_plan *plan, const struct guard *reads);
 /* Begins path.part, which contains the plan's head alone, after export_file_check(). Fails with
- * USAGE (exists, locked, another user's), NO_SPACE, DATA. */
+ * USAGE (exists, locked, another user's), NO_SPACE, DATA; with DEVICE. */
 status_t export_file_begin(const struct export_plan *plan, struct export_file *out);
-/* Reserves disk space for `bytes` bytes. Fails with NO_SPACE, USAGE, DATA. */
+/* Reserves disk space for `bytes` bytes. Fails with NO_SPACE, USAGE, DATA, DEVICE (memory). */
 status_t export_file_reserve(const struct export_file *file, uint64_t bytes);
 /* Writes bytes, or compares them with an existing file. Fails with USAGE if they differ; with
- * NO_SPACE, DATA. */
+ * NO_SPACE, DATA, DEVICE (memory). */
 status_t export_file_put(struct export_file *file, uint64_t offset, const void *data,
                          uint64_t bytes);
 /* Syncs the file, removes its mark and gives it its name. Fails with USAGE,

@@ -85,14 +85,14 @@ void export_writer_destroy(export_writer_t *writer);
 uint64_t export_writer_bytes(const struct export_rows *rows, uint32_t threads);
 
 /* Writes bytes [from, from + piece) of some rows, data [rows][piece]. Keeps whole rows until they
- * make a row of the table: export_writer_flush() writes these, too. Fail with NO_SPACE, DATA. */
+ * make a row of the table: export_writer_flush() writes these, too. Fail as export_file_put(). */
 status_t export_writer_put(export_writer_t *writer, uint64_t row, uint64_t rows, uint64_t from,
                            uint64_t piece, const char *data);
 status_t export_writer_flush(export_writer_t *writer);
 
 /* Completes rows first .. first + count - 1 of the table when all rows are written. Numbers change
  * only with is_last, after which no row may be written; all else is computed from the unchanged
- * numbers. Idempotent. Fails with NO_SPACE, DATA. */
+ * numbers. Idempotent. Fails as export_file_put(). */
 status_t export_rows_complete(export_writer_t *writer, uint64_t first, uint64_t count, int is_last);
 
 /* Truncates the file after the rows, and replaces the mark by the first bytes of the head; synced

@@ -12,7 +12,7 @@
 status_t bank_describe(hid_t file, const struct product_spec *spec,
                        const struct product_place *place, const char *title);
 
-/* Reads what these products state beside what all products do. Fails with DATA. */
+/* Reads what these products state beside what all products do. Fails with DATA, DEVICE (memory). */
 status_t bank_inspect(hid_t file, struct product *product);
 
 #endif

@@ -45,7 +45,7 @@ status_t parts_compound(size_t bytes, const struct parts_field *fields, size_t c
 status_t parts_pair_type(hid_t number, const char *what, hid_t *out);
 
 /* Write dimension scales; without values the dataset is only reserved. parts_scale_steps(): of
- * evenly spaced values. Fail with DATA, NO_SPACE. */
+ * evenly spaced values. Fail with DATA, NO_SPACE, DEVICE (memory). */
 status_t parts_scale_f64(hid_t file, const char *name, const double *values, hsize_t count,
                          const char *units, const char *long_name);
 status_t parts_scale_steps(hid_t file, const char *name, struct time_axis axis, hsize_t count,
@@ -89,7 +89,7 @@ status_t parts_reserve_counts(hid_t group, const struct product_place *place);
 status_t parts_reserve_count(hid_t group, const char *name, const char *long_name);
 status_t parts_reserve_holes(hid_t group, const struct product_place *place);
 
-/* Read attributes that a product must have. Fail with DATA. */
+/* Read attributes that a product must have. Fail with DATA, DEVICE (memory). */
 status_t parts_need_f64(hid_t object, const char *where, const char *name, double *value);
 status_t parts_need_u64(hid_t object, const char *where, const char *name, uint64_t *value);
 /* Reads a dataset of one number likewise. Fails with DATA. */

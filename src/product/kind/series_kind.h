@@ -36,7 +36,7 @@ struct series {
 };
 
 /* Opens a dedispersed product. Fails with DATA if it is none, its sizes are impossible, or it has
- * neither tsamp nor times. */
+ * neither tsamp nor times; with DEVICE, STOPPED. */
 status_t series_open(const char *path, struct series **out);
 void series_destroy(struct series *series);
 extern const struct description series_description;
