@@ -189,13 +189,16 @@ static inline struct overlap_rows channelise_plan_spectra(const struct channelis
 }
 
 /* Returns the maximum number of the backend's rows of product i that a block of `units` units
- * completes; a bank with fewer spectra has no more. */
+ * completes; a bank with fewer spectra has no more. A block that does not begin with a dump, which
+ * it does where grains do, completes one more. */
 static inline uint64_t channelise_plan_rows(const struct channelise_plan *work, uint32_t i,
                                             uint64_t units)
 {
     const struct channelise_plan_bank *bank = channelise_plan_bank_of(work, i);
-    return overlap_ends(&work->nodes[NODE_DUMPS + i].stage,
-                        min_u64(units * bank->ratio, bank->spectra));
+    const struct overlap *dump = &work->nodes[NODE_DUMPS + i].stage;
+    const int begins = CHUNK_GRAIN * bank->ratio % (uint64_t)dump->hop == 0;
+    const uint64_t ends = overlap_ends(dump, min_u64(units * bank->ratio, bank->spectra));
+    return begins ? max_u64(ends - 1, 1) : ends;
 }
 
 /* Returns the units of all streams together in a block. */

@@ -162,17 +162,17 @@ channelise: {channels: 16384, taps: 4, backend: cpu}
 products: [{kind: power, file: stations.h5, integrate: 4, polarisation: I}]
 run: {threads: 1}
 YAML
-runs "stations within time steps" "$voltmill" plan --set run.memory=300MiB stations.yaml
+runs "stations within time steps" "$voltmill" plan --set run.memory=240MiB stations.yaml
 grep -Eq '^  chunks +28 of 32 spectra of 16 streams' "$work/output"
 ok $? "are cut into single ones where that needs less"
-runs "with more memory" "$voltmill" plan --set run.memory=700MiB stations.yaml
+runs "with more memory" "$voltmill" plan --set run.memory=500MiB stations.yaml
 grep -Eq '^  chunks +13 of 16 spectra *$' "$work/output"
 ok $? "not at all: halves of a time step would be read twice"
-fails "what is too little" 2 'need at least 2[0-9][0-9]\.[0-9]* MiB a rank for the 16 streams' \
-    "$voltmill" plan --set run.memory=200MiB stations.yaml
+fails "what is too little" 2 'need at least 1[0-9][0-9]\.[0-9]* MiB a rank for the 16 streams' \
+    "$voltmill" plan --set run.memory=170MiB stations.yaml
 # Polarisations side by side, each a product's own: those of a coarse channel stay together.
 sed 's/time,station:4,pol:2,chan:8/chan:8,time,pol:2/; s/, polarisation: I//' stations.yaml >pols.yaml
-runs "polarisations side by side" "$voltmill" plan --set run.memory=160MiB pols.yaml
+runs "polarisations side by side" "$voltmill" plan --set run.memory=130MiB pols.yaml
 grep -Eq '^  chunks +144 of 48 spectra of 2 streams' "$work/output"
 ok $? "are not read twice"
 plan

@@ -277,9 +277,10 @@ static status_t channelise_create_steps(struct cpu *cpu)
 }
 
 /* Floats of the grains of a block: [grains][sums][nchannels], by channelise_sums(). */
-static size_t sums_grain_floats(const struct channelise_spec *spec, uint32_t output)
+static size_t sums_grain_floats(const struct cpu *cpu, uint32_t output)
 {
-    return (size_t)(grain_most(spec->max_spectra, spec->outputs[output].integrate) *
+    const struct channelise_spec *spec = &cpu->base.spec;
+    return (size_t)(sums_grains(cpu->shared, spec->outputs[output].integrate) *
                     channelise_row_floats(spec, output, spec->nstreams));
 }
 
@@ -296,7 +297,7 @@ static status_t channelise_create_blocks(struct cpu *cpu)
         TRY(memory_zeroed(spec->nstreams, sizeof *block->im, "offsets", &block->im));
         for (uint32_t i = 0; i < spec->noutputs; i++) {
             if (cpu->sums[i]) {
-                TRY(memory_aligned(sums_grain_floats(spec, i), sizeof(float), "sums of power",
+                TRY(memory_aligned(sums_grain_floats(cpu, i), sizeof(float), "sums of power",
                                    &block->grains[i]));
             }
         }
@@ -360,7 +361,7 @@ static uint64_t cpu_channelise_bytes(const struct channelise_spec *spec)
     bytes += spec->threads * thread;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         if (channelise_is_summed(&spec->outputs[i])) {
-            bytes += POOL_BLOCKS * sizeof(float) * (uint64_t)sums_grain_floats(spec, i);
+            bytes += POOL_BLOCKS * sizeof(float) * (uint64_t)sums_grain_floats(&cpu, i);
             bytes += 2 * sizeof(double) * channelise_row_floats(spec, i, spec->nstreams);
         }
         if (spec->outputs[i].bits) {

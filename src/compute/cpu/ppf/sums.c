@@ -56,8 +56,16 @@ static uint64_t grains_borders(uint64_t at, uint64_t integrate)
     return at / GRAIN + at / integrate - (both ? at / both : 0);
 }
 
+uint64_t sums_grains(uint64_t spectra, uint64_t integrate)
+{
+    return GRAIN % integrate == 0 ? 2 : grain_most(spectra, integrate);
+}
+
 uint64_t grain_index(uint64_t first, uint64_t at, uint64_t integrate)
 {
+    if (GRAIN % integrate == 0) {
+        return at / integrate > first / integrate;
+    }
     return grains_borders(at, integrate) - grains_borders(first, integrate);
 }
 

@@ -11,7 +11,11 @@ typedef struct sums sums_t;
 status_t sums_create(const struct channelise_spec *spec, uint32_t output, sums_t **out);
 void sums_destroy(sums_t *sums);
 
-/* Returns the grain that spectrum `at` falls into, counted from the one that `first` falls into. */
+/* Returns the maximum number of grains of a block of `spectra` spectra that are not rows. */
+uint64_t sums_grains(uint64_t spectra, uint64_t integrate);
+
+/* Returns the grain that spectrum `at` falls into, counted from the one that `first` falls into; of
+ * dumps that each fit a grain only the last is apart from the first, as others are rows. */
 uint64_t grain_index(uint64_t first, uint64_t at, uint64_t integrate);
 
 /* Returns, in a block that began with spectrum `first`, 1 if the power of spectrum `number` begins
