@@ -491,6 +491,25 @@ static void cut_settle_slots(struct channelise_plan *work, const struct budget_g
     }
 }
 
+/* Returns the length of blocks of about `block` spectra that divide a chunk evenly: of a short rest
+ * as much would be read and filtered twice as of a whole block, in whose memory. */
+static uint64_t cut_even_block(const struct channelise_plan *work, const struct budget_group *group,
+                               uint64_t block, uint64_t budget)
+{
+    enum { LONGER = 8 /* a block is longer by up to a part of this, so that there are fewer */ };
+    const uint64_t chunk = work->chunking.chunk_spectra;
+    const uint64_t begins = chunk % CHUNK_GRAIN > 0 ? CHUNK_GRAIN - 1 : 0; /* within a grain */
+    uint64_t count = ceil_div_u64(chunk - min_u64(chunk - 1, block / LONGER), block);
+    for (; count <= ceil_div_u64(chunk, block); count++) {
+        const uint64_t even =
+            cut_round_up(ceil_div_u64(chunk + (count > 1 ? begins : 0), count), CHUNK_GRAIN);
+        if (budget_block_bytes(work, group, even) <= budget) {
+            return even;
+        }
+    }
+    return block;
+}
+
 /* Blocks of at most `budget` bytes. */
 static void cut_settle_blocks(struct channelise_plan *work, const struct budget_group *group,
                               uint64_t budget)
@@ -499,14 +518,15 @@ static void cut_settle_blocks(struct channelise_plan *work, const struct budget_
     uint64_t block = cut_largest_block(work, group, budget);
     chunking->block_spectra = cut_suiting_block(
         work, group, min_u64(block, cut_round_up(chunking->chunk_spectra, CHUNK_GRAIN)));
-    if (work->nbanks > 1) { /* units are large: none that there is not */
-        chunking->block_spectra = min_u64(chunking->block_spectra, chunking->chunk_spectra);
-    }
     /* CPUs transpose the streams of small blocks at once, in memory of its own. */
     if (budget_block_bytes(work, group, chunking->block_spectra) > budget) {
         chunking->block_spectra = block;
     }
-    chunking->block_spectra = min_u64(chunking->block_spectra, chunking->spectra);
+    if (work->wanted_block == 0) {
+        chunking->block_spectra = cut_even_block(work, group, chunking->block_spectra, budget);
+    }
+    chunking->block_spectra =
+        min_u64(chunking->block_spectra, min_u64(chunking->chunk_spectra, chunking->spectra));
     for (uint32_t i = 0; i < work->nbanks; i++) {
         struct channelise_spec *spec = &work->banks[i].channelise;
         spec->nstreams = channelise_plan_taken(work, group->streams);

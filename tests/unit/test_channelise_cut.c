@@ -103,12 +103,34 @@ static void buffers_have_no_rows_beyond_the_last(void **state)
     pretended = 128 * (SPECTRA + 7);
     assert_int_equal(plan_job(128 * MIB, "", spectra, 1, NULL, &p), STATUS_OK);
     pretended = 0;
-    assert_true(channelise_plan_rows(p.work, 0, BLOCK) >= SPECTRA);
-    assert_true(channelise_plan_rows(p.work, 0, BLOCK) <= SPECTRA + 1);
+    assert_int_equal(channelise_plan_rows(p.work, 0, BLOCK), SPECTRA);
     planned_end(&p);
     assert_int_equal(plan_job(128 * MIB, "", both, 1, NULL, &p), STATUS_OK);
     assert_true(channelise_plan_rows(p.work, 1, BLOCK) >= p.work->banks[0].spectra / INTEGRATE);
+    /* A block may begin within a row of 12 spectra, but not of 4. */
+    assert_int_equal(channelise_plan_rows(p.work, 1, 5 * INTEGRATE), 6);
     planned_end(&p);
+    assert_int_equal(
+        plan_job(128 * MIB, "", "{kind: power, file: a.h5, integrate: 4}", 1, NULL, &p), STATUS_OK);
+    assert_int_equal(channelise_plan_rows(p.work, 0, 160), 40);
+    assert_int_equal(channelise_plan_rows(p.work, 0, 3), 1);
+    planned_end(&p);
+}
+
+/* A short last block would need as many samples of its neighbours, and as much memory. */
+static void blocks_of_a_chunk_are_even(void **state)
+{
+    (void)state;
+    for (uint64_t chunk = 100; chunk <= 2000; chunk += 100) {
+        char more[32];
+        struct planned p;
+        snprintf(more, sizeof more, ", chunk: %llu", (unsigned long long)chunk);
+        assert_int_equal(plan_job(92 * MIB, more, spectra, 1, NULL, &p), STATUS_OK);
+        const uint64_t block = p.work->chunking.block_spectra;
+        const uint64_t even = ceil_div_u64(chunk, ceil_div_u64(chunk, block));
+        assert_in_range(block, even, even + (uint64_t)2 * CHUNK_GRAIN);
+        planned_end(&p);
+    }
 }
 
 /* The least memory that will do is what the refusal of less asks for; more never cuts smaller. */
@@ -563,6 +585,7 @@ int main(void)
         cmocka_unit_test(what_a_machine_has_is_shared),
         cmocka_unit_test(what_is_planned_fits),
         cmocka_unit_test(buffers_have_no_rows_beyond_the_last),
+        cmocka_unit_test(blocks_of_a_chunk_are_even),
         cmocka_unit_test(more_memory_never_cuts_smaller),
         cmocka_unit_test(long_observations_have_long_chunks),
         cmocka_unit_test(long_chunks_begin_at_stripes),
