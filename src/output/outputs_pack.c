@@ -42,9 +42,7 @@ static status_t pack_watch(const outputs_t *outputs, const struct output *output
  * begins it again. */
 
 enum {
-    PIECE_BYTES = 16 << 20, /* that are read from one message to the next */
-    WHOLE_ROW = 1 << 16,    /* bytes of a row up to which it is read as a whole */
-    MOST_REDUCED = 1 << 24  /* numbers of a message */
+    WHOLE_ROW = 1 << 16 /* bytes of a row up to which it is read as a whole */
 };
 
 struct counting {
@@ -57,7 +55,7 @@ struct counting {
     int is_whole;     /* whole rows are read */
     medians_t *medians;
     float *piece;
-    uint32_t *found; /* [columns] bits of floats, where this rank has found them */
+    float *found; /* [tile] this rank's; on rank 0, which is the first, [ranks][tile] */
 };
 
 static status_t counting_begin(struct counting *c, uint32_t threads)
@@ -66,10 +64,11 @@ static status_t counting_begin(struct counting *c, uint32_t threads)
     c->tile = min_u64(ceil_div_u64(c->columns, (uint64_t)c->outputs->size), MEDIANS_COLUMNS);
     c->is_whole = c->output->place.row_bytes <= WHOLE_ROW;
     uint64_t row = (c->is_whole ? c->columns : c->tile) * sizeof(float);
-    c->rows = max_u64(PIECE_BYTES / row, 1);
+    c->rows = max_u64(MEDIANS_PIECE / row, 1);
     TRY(medians_create(c->tile, threads, &c->medians));
     TRY(memory_zeroed((size_t)c->rows, (size_t)row, "rows", &c->piece));
-    return memory_zeroed((size_t)c->columns, sizeof *c->found, "medians", &c->found);
+    const size_t ranks = c->outputs->rank == 0 ? (size_t)c->outputs->size : 1;
+    return memory_zeroed(ranks * c->tile, sizeof *c->found, "medians", &c->found);
 }
 
 /* Rows first .. first + count - 1 of columns from .. from + columns - 1. */
@@ -114,28 +113,24 @@ static status_t counting_columns_all(struct counting *c, uint64_t from, uint64_t
                 comm, counting_add(c, first, min_u64(c->rows, rows - first), from, columns)));
         }
     }
-    medians_get(c->medians, (float *)(void *)(c->found + min_u64(from, c->columns - 1)));
+    medians_get(c->medians, c->found);
 out:
     watchdog_end(watchdog);
     return st;
 }
 
-/* To rank 0, which has all of them then, and writes them. */
-static status_t counting_gather_all(struct counting *c)
+/* The medians of columns from `first` on, of all ranks, to rank 0, which writes them. */
+static status_t counting_gather_all(struct counting *c, uint64_t first)
 {
-    MPI_Comm comm = c->outputs->comm;
     const struct output *output = c->output;
-    for (uint64_t at = 0; at < c->columns; at += MOST_REDUCED) {
-        int count = (int)min_u64(MOST_REDUCED, c->columns - at);
-        int is_first = c->outputs->rank == 0;
-        MPI_Reduce(is_first ? MPI_IN_PLACE : c->found + at, is_first ? c->found + at : NULL, count,
-                   MPI_UINT32_T, MPI_BOR, 0, comm);
-    }
-    if (c->outputs->rank == 0) {
-        TRY(file_write(output->fd, output->part, output->place.bandpass_offset, c->found,
-                       c->columns * sizeof *c->found));
-    }
-    return STATUS_OK;
+    const int is_first = c->outputs->rank == 0;
+    const uint64_t count = min_u64((uint64_t)c->outputs->size * c->tile, c->columns - first);
+    MPI_Gather(is_first ? MPI_IN_PLACE : c->found, (int)c->tile, MPI_FLOAT, c->found, (int)c->tile,
+               MPI_FLOAT, 0, c->outputs->comm);
+    return is_first ? file_write(output->fd, output->part,
+                                 output->place.bandpass_offset + first * sizeof *c->found, c->found,
+                                 count * sizeof *c->found)
+                    : STATUS_OK;
 }
 
 /* Puts in the medians of product i, all of which is there, with this number of threads a rank.
@@ -151,8 +146,8 @@ static status_t outputs_median_all(outputs_t *outputs, uint32_t i, uint32_t thre
         uint64_t from = first + (uint64_t)outputs->rank * c.tile;
         uint64_t columns = from < c.columns ? min_u64(c.tile, c.columns - from) : 0;
         TRY_OUT(counting_columns_all(&c, from, columns));
+        TRY_OUT(agree_all(comm, counting_gather_all(&c, first)));
     }
-    TRY_OUT(agree_all(comm, counting_gather_all(&c)));
 out:
     medians_destroy(c.medians);
     free(c.piece);
@@ -189,13 +184,11 @@ out:
     return st;
 }
 
-enum { ROUND_CHUNKS = 16 /* of a rank, from one message to the next: some 16 MiB */ };
-
 /* Chunks of a round that this rank has compressed. */
 struct squeezed {
-    char *made;                    /* [ROUND_CHUNKS][most] */
-    uint64_t sizes[ROUND_CHUNKS];  /* bytes; 0: no chunk */
-    uint64_t places[ROUND_CHUNKS]; /* in the file */
+    char *made;                    /* [PACKED_ROUND][most] */
+    uint64_t sizes[PACKED_ROUND];  /* bytes; 0: no chunk */
+    uint64_t places[PACKED_ROUND]; /* in the file */
 };
 
 /* One product on this rank. */
@@ -208,7 +201,7 @@ struct squeezing {
     struct claim_mark mark; /* of the file that is made, for all ranks, */
     int fd;                 /* and its descriptor here */
     packed_t *packed;       /* rank 0's */
-    uint64_t *all;          /* [ranks][ROUND_CHUNKS] sizes, then places */
+    uint64_t *all;          /* [ranks][PACKED_ROUND] sizes, then places */
     uint64_t most;          /* bytes of a compressed chunk */
     codec_t **compressors;
     char **chunks;             /* [threads] uncompressed */
@@ -227,9 +220,9 @@ static status_t squeeze_begin(struct squeezing *s)
         TRY(memory_aligned(bytes, 1, "a chunk", &s->chunks[i]));
     }
     for (int i = 0; i < 2; i++) {
-        TRY(memory_aligned((size_t)s->most, ROUND_CHUNKS, "compressed chunks", &s->rounds[i].made));
+        TRY(memory_aligned((size_t)s->most, PACKED_ROUND, "compressed chunks", &s->rounds[i].made));
     }
-    TRY(memory_zeroed((size_t)s->outputs->size * ROUND_CHUNKS, sizeof *s->all, "sizes", &s->all));
+    TRY(memory_zeroed((size_t)s->outputs->size * PACKED_ROUND, sizeof *s->all, "sizes", &s->all));
     if (s->outputs->rank == 0) {
         s->fd = s->output->packed_fd;
     } else {
@@ -260,8 +253,8 @@ struct round {
     struct squeezing *squeezing;
     uint64_t own, count;           /* the chunks of this rank: the first, and how many */
     struct squeezed *now, *before; /* being compressed, and written */
-    status_t failed[2 * ROUND_CHUNKS];
-    struct text causes[2 * ROUND_CHUNKS];
+    status_t failed[2 * PACKED_ROUND];
+    struct text causes[2 * PACKED_ROUND];
 };
 
 /* Compresses chunk i of a round. */
@@ -305,7 +298,7 @@ static status_t squeeze_round(struct squeezing *s, uint64_t first, struct squeez
     status_t st = STATUS_OK;
     uint64_t count = packed_count(&s->shape);
     uint64_t left = count - min_u64(first, count);
-    uint64_t share = min_u64(ceil_div_u64(left, (uint64_t)s->outputs->size), ROUND_CHUNKS);
+    uint64_t share = min_u64(ceil_div_u64(left, (uint64_t)s->outputs->size), PACKED_ROUND);
     uint64_t own = min_u64((uint64_t)s->outputs->rank * share, left);
     struct round round = {.squeezing = s,
                           .own = first + own,
@@ -313,8 +306,8 @@ static status_t squeeze_round(struct squeezing *s, uint64_t first, struct squeez
                           .now = now,
                           .before = before};
     memset(now->sizes, 0, sizeof now->sizes);
-    pool_each(s->threads, (uint64_t)2 * ROUND_CHUNKS, squeeze_task, &round);
-    for (uint64_t i = 0; i < (uint64_t)2 * ROUND_CHUNKS; i++) {
+    pool_each(s->threads, (uint64_t)2 * PACKED_ROUND, squeeze_task, &round);
+    for (uint64_t i = 0; i < (uint64_t)2 * PACKED_ROUND; i++) {
         const char *cause = round.causes[i].data;
         if (round.failed[i] != STATUS_OK && st == STATUS_OK) {
             st = report_fail(round.failed[i], "%s", cause ? cause : "a chunk");
@@ -334,7 +327,7 @@ static status_t squeeze_rounds_all(struct squeezing *s)
     status_t st = STATUS_OK;
     MPI_Comm comm = s->outputs->comm;
     watchdog_t *watchdog = NULL;
-    uint64_t step = (uint64_t)s->outputs->size * ROUND_CHUNKS;
+    uint64_t step = (uint64_t)s->outputs->size * PACKED_ROUND;
     uint64_t end = packed_count(&s->shape) + step; /* the last round only writes */
     for (uint64_t first = 0; first < end; first += step) {
         struct squeezed *now = &s->rounds[first / step % 2];
@@ -342,7 +335,7 @@ static status_t squeeze_rounds_all(struct squeezing *s)
         TRY_OUT(agree_all(comm, pack_watch(s->outputs, s->output, s->patience,
                                            ": its rows could not be compressed", &watchdog)));
         TRY_OUT(agree_all(comm, squeeze_round(s, first, now, before)));
-        MPI_Allgather(now->sizes, ROUND_CHUNKS, MPI_UINT64_T, s->all, ROUND_CHUNKS, MPI_UINT64_T,
+        MPI_Allgather(now->sizes, PACKED_ROUND, MPI_UINT64_T, s->all, PACKED_ROUND, MPI_UINT64_T,
                       comm);
         for (uint64_t i = 0; i < step && s->outputs->rank == 0 && st == STATUS_OK; i++) {
             st = s->all[i] > 0 ? packed_place(s->packed, s->all[i], &s->all[i]) : STATUS_OK;
@@ -350,7 +343,7 @@ static status_t squeeze_rounds_all(struct squeezing *s)
         TRY_OUT(
             agree_all(comm, st)); /* rank 0 has turned the sizes of all chunks into their places */
         share_bytes_all(comm, s->all, (size_t)step * sizeof *s->all);
-        memcpy(now->places, s->all + (uint64_t)s->outputs->rank * ROUND_CHUNKS, sizeof now->places);
+        memcpy(now->places, s->all + (uint64_t)s->outputs->rank * PACKED_ROUND, sizeof now->places);
     }
     /* A slow disk may take longer for all of it than the watchdog waits. */
     watchdog_end(memory_move(&watchdog));
@@ -407,7 +400,7 @@ static status_t squeeze_all(outputs_t *outputs, uint32_t i, uint32_t threads, do
     MPI_Comm comm = outputs->comm;
     struct squeezing s = {.outputs = outputs,
                           .output = &outputs->outputs[i],
-                          .threads = (uint32_t)max_u64(min_u64(threads, ROUND_CHUNKS), 1),
+                          .threads = (uint32_t)max_u64(min_u64(threads, PACKED_ROUND), 1),
                           .patience = patience,
                           .fd = -1};
     TRY_OUT(agree_all(comm, outputs->rank == 0 ? squeeze_make_file(&s, i) : STATUS_OK));

@@ -535,29 +535,35 @@ static const struct intake by_ingest = {intake_ingest_buffer, channelising_inges
 /* Threads that read: where processors compute, too, more than 8 only take their time. */
 enum { MOST_READERS = 8 };
 
+static void channelising_release(void *context)
+{
+    struct channelising *p = context;
+    for (uint32_t i = 0; i < PIPELINE_MOST_SLOTS; i++) {
+        if (p->slots[i].is_begun) { /* threads of the reader wait for a free piece */
+            p->ingest->ops->stop(p->ingest);
+        }
+    }
+    reader_destroy(memory_move(&p->reader));
+    channelising_drop_stages(p);
+    mapping_drop_unused();
+    stage_destroy(memory_move(&p->ingest));
+    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+        finish_destroy(memory_move(&p->finish[i]));
+    }
+    free(memory_move(&p->stored));
+}
+
 static void channelising_destroy(void *context)
 {
     struct channelising *p = context;
     if (p) {
         pool_worker_destroy(p->putting.worker);
-        for (uint32_t i = 0; i < PIPELINE_MOST_SLOTS; i++) {
-            if (p->slots[i].is_begun) { /* threads of the reader wait for a free piece */
-                p->ingest->ops->stop(p->ingest);
-            }
-        }
-        reader_destroy(p->reader);
-        channelising_drop_stages(p);
-        mapping_drop_unused();
-        stage_destroy(p->ingest);
+        channelising_release(p);
         for (uint32_t i = 0; i < JOB_BANKS; i++) {
             weights_destroy(p->weights[i]);
         }
         range_destroy(p->range);
-        for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
-            finish_destroy(p->finish[i]);
-        }
         pool_destroy(p->finishers);
-        free(p->stored);
         free(p);
     }
 }
@@ -842,6 +848,7 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
                                      .write = channelising_write,
                                      .settle = p->putting.worker ? channelising_settle : NULL,
                                      .describe = channelising_describe,
+                                     .release = channelising_release,
                                      .destroy = channelising_destroy};
     TRY_OUT(pipeline_create(p->nslots, &stages, &p->pipeline));
     *out = p->pipeline;

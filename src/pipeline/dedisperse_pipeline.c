@@ -622,18 +622,23 @@ static status_t dedispersing_prepare(void *context, void *of)
     return STATUS_OK;
 }
 
-static void dedispersing_destroy(void *context)
+static void dedispersing_release(void *context)
 {
     struct dedispersing *p = context;
-    if (p) {
-        dedispersing_drop_stage(p);
-        dedispersing_drop_slots(p);
-        power_reader_destroy(p->reader);
-        seek_destroy(p->seek);
-        stage_destroy(p->peaks);
-        free(p->holes);
-        free(p->share);
-        free(p);
+    dedispersing_drop_stage(p);
+    dedispersing_drop_slots(p);
+    power_reader_destroy(memory_move(&p->reader));
+    seek_destroy(memory_move(&p->seek));
+    stage_destroy(memory_move(&p->peaks));
+    free(memory_move(&p->holes));
+    free(memory_move(&p->share));
+}
+
+static void dedispersing_destroy(void *context)
+{
+    if (context) {
+        dedispersing_release(context);
+        free(context);
     }
 }
 
@@ -680,6 +685,7 @@ status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_
                                      .compute = dedispersing_compute,
                                      .write = dedispersing_write,
                                      .describe = dedispersing_describe,
+                                     .release = dedispersing_release,
                                      .destroy = dedispersing_destroy};
     TRY_OUT(pipeline_create(p->nslots, &stages, &p->pipeline));
     *out = p->pipeline;

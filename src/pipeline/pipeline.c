@@ -164,6 +164,11 @@ void pipeline_destroy(pipeline_t *pipeline)
     free(pipeline);
 }
 
+void pipeline_release(pipeline_t *pipeline)
+{
+    pipeline->stages.release(pipeline->stages.context);
+}
+
 void pipeline_limit(pipeline_t *pipeline, double seconds)
 {
     pipeline->timeout = seconds;

@@ -63,6 +63,10 @@ status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chu
  * backend or writer do. */
 status_t pipeline_finish(pipeline_t *pipeline, driver_t *driver);
 
+/* Frees the memory of blocks, after which there are no more: what follows a chunk's last row takes
+ * memory of its own. Counts stay. */
+void pipeline_release(pipeline_t *pipeline);
+
 /* Returns the seconds spent so far. */
 struct pipeline_seconds {
     double read, compute, write; /* compute: what the host waited for */
@@ -112,6 +116,7 @@ struct pipeline_stages {
     status_t (*settle)(void *context);
     /* Names a block that is not read, or written, in time. */
     struct pipeline_block (*describe)(const void *context, const void *slot, int is_reading);
+    void (*release)(void *context); /* as pipeline_release(); destroy() may follow */
     void (*destroy)(void *context);
 };
 

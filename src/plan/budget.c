@@ -10,9 +10,11 @@
 #include "plan/channelise_plan.h"
 #include "plan/plan_products.h"
 #include "plan/visibilities_plan.h"
+#include "product/codec.h"
 #include "product/contents.h"
 #include "product/export/export_rows.h"
 #include "product/ifs.h"
+#include "product/medians.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -334,6 +336,19 @@ uint64_t budget_fixed_bytes(const struct channelise_plan *work)
 {
     return BUDGET_BASE_BYTES + budget_tables_bytes(work) + budget_formats_bytes(work) +
            budget_hdf5_bytes(work) + (uint64_t)work->archive->nstreams * 32;
+}
+
+uint64_t budget_end_bytes(const struct channelise_plan *work)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        const struct job_product *product = &work->job->products[i];
+        most = max_u64(most,
+                       product->has_bandpass ? medians_bytes(MEDIANS_COLUMNS) + MEDIANS_PIECE : 0);
+        most = max_u64(
+            most, product->compression != COMPRESSION_NONE ? packed_work_bytes(work->threads) : 0);
+    }
+    return BUDGET_BASE_BYTES + budget_tables_bytes(work) + most;
 }
 
 /* Spectra of the smallest block. */

@@ -44,6 +44,10 @@ uint64_t budget_hdf5_bytes(const struct channelise_plan *work);
 uint64_t budget_formats_bytes(const struct channelise_plan *work);
 uint64_t budget_fixed_bytes(const struct channelise_plan *work);
 
+/* Returns the bytes that completing products takes, instead of blocks, when all rows are there:
+ * their medians, and compressing them. */
+uint64_t budget_end_bytes(const struct channelise_plan *work);
+
 /* Returns the number of threads that finish rows (pipeline/finish): all, or a half if the
  * backend computes on the cores itself, since waiting for more would take longer. */
 uint32_t budget_finishers(const struct channelise_plan *work);

@@ -538,6 +538,7 @@ static void cut_settle_blocks(struct channelise_plan *work, const struct budget_
     cut_settle_ingest(work, group);
     cut_settle_writers(work);
     cut_settle_slots(work, group, memory);
+    work->memory_bytes = max_u64(work->memory_bytes, budget_end_bytes(work));
 }
 
 status_t channelise_cut(struct channelise_plan *work, const struct chunking *begun)

@@ -19,6 +19,7 @@
 #include "io/crc.h"
 #include "plan/budget.h"
 #include "plan/dedisperse_plan.h"
+#include "product/codec.h"
 #include "product/contents.h"
 
 #include <math.h>
@@ -275,7 +276,7 @@ static uint64_t cut_search_bytes(const struct dedisperse_plan *d, uint32_t dms, 
                : 0;
 }
 
-/* Returns the bytes of the grouping of peaks at the end. */
+/* Returns the bytes of the grouping of peaks, by rank 0, when no block is left. */
 static uint64_t cut_peaks_bytes(const struct dedisperse_plan *d)
 {
     return d->bursts.boxes.widths > 0
@@ -284,8 +285,8 @@ static uint64_t cut_peaks_bytes(const struct dedisperse_plan *d)
                : 0;
 }
 
-/* Memory that is no block's. */
-static uint64_t cut_fixed_bytes(const struct dedisperse_plan *d)
+/* Memory that is no block's, and stays to the end. */
+static uint64_t cut_kept_bytes(const struct dedisperse_plan *d)
 {
     uint64_t channels = d->delays.nchannels;
     uint64_t rows = d->delays.ndms;
@@ -293,9 +294,29 @@ static uint64_t cut_fixed_bytes(const struct dedisperse_plan *d)
     uint64_t tables = rows * (4 * sizeof(double) + 2 * sizeof(uint32_t)) +
                       (d->what->is_two_step ? 4 * channels * rows * 3 : 0);
     uint64_t spans = ceil_div_u64(rows, spans_rows(rows, d->outputs * sizeof(float)));
-    return BUDGET_BASE_BYTES + dedisperse_plan_bounce(d) + tables + 3 * 4 * spans +
-           cut_peaks_bytes(d) + budget_reach_bytes[d->fbh5->reach] + d->fbh5->chunks.row_bytes +
-           fbh5_unpack_bytes(d->fbh5, d->threads);
+    return BUDGET_BASE_BYTES + tables + 3 * 4 * spans;
+}
+
+/* Memory that is no block's. */
+static uint64_t cut_fixed_bytes(const struct dedisperse_plan *d)
+{
+    return cut_kept_bytes(d) + dedisperse_plan_bounce(d) + budget_reach_bytes[d->fbh5->reach] +
+           d->fbh5->chunks.row_bytes + fbh5_unpack_bytes(d->fbh5, d->threads);
+}
+
+/* Memory of the end: peaks are grouped, or rows compressed. */
+static uint64_t cut_end_bytes(const struct dedisperse_plan *d)
+{
+    const int packs = d->bursts.boxes.widths > 0 || d->what->compression != COMPRESSION_NONE;
+    return cut_kept_bytes(d) +
+           max_u64(cut_peaks_bytes(d), packs ? packed_work_bytes(d->threads) : 0);
+}
+
+/* Returns the bytes of `memory` that are left for blocks; 0, too, if peaks cannot be grouped. */
+static uint64_t cut_for_blocks(const struct dedisperse_plan *d, uint64_t memory)
+{
+    const uint64_t fixed = cut_fixed_bytes(d);
+    return memory > max_u64(fixed, cut_kept_bytes(d) + cut_peaks_bytes(d)) ? memory - fixed : 0;
 }
 
 static uint64_t cut_block_bytes(const struct dedisperse_plan *d, const struct cut *cut,
@@ -435,7 +456,8 @@ static void cut_settle(const struct dedisperse_plan *d, struct cut *cut, uint64_
 static status_t cut_too_little(const struct dedisperse_plan *d, const struct cut *cut)
 {
     char given[JOB_MEMORY_TEXT];
-    uint64_t least = cut_block_bytes(d, cut, GRAIN) + cut_fixed_bytes(d);
+    uint64_t least = max_u64(cut_block_bytes(d, cut, GRAIN) + cut_fixed_bytes(d),
+                             cut_kept_bytes(d) + cut_peaks_bytes(d));
     return report_fail(STATUS_USAGE,
                        "%s: run.memory is %s, but to dedisperse %u channels with delays of up to "
                        "%s at least %s (%llu bytes) a rank are needed",
@@ -505,8 +527,7 @@ static void cut_settle_mode(struct dedisperse_plan *d, uint64_t budget)
 /* Groups of DMs, chunks and blocks for so much memory. */
 static struct cut cut_for(struct dedisperse_plan *d, const struct chunking *begun, uint64_t memory)
 {
-    uint64_t fixed = cut_fixed_bytes(d);
-    uint64_t budget = memory > fixed ? memory - fixed : 0;
+    uint64_t budget = cut_for_blocks(d, memory);
     cut_settle_mode(d, budget);
     /* Blocks are whole blocks of noise: the backend searches, or the host's threads search series
      * in place, which are not stored. */
@@ -529,8 +550,7 @@ static struct cut cut_of_job(struct dedisperse_plan *d, const struct chunking *b
     const struct job *job = d->job;
     struct cut cut = cut_for(d, begun, job->cut.memory);
     if (cut.block > 0 && job->memory < job->cut.memory) {
-        uint64_t fixed = cut_fixed_bytes(d);
-        cut_settle(d, &cut, job->memory > fixed ? job->memory - fixed : 0);
+        cut_settle(d, &cut, cut_for_blocks(d, job->memory));
     }
     return cut.block > 0 || job->memory == job->cut.memory ? cut : cut_for(d, begun, job->memory);
 }
@@ -557,6 +577,7 @@ status_t dedisperse_plan_cut(struct dedisperse_plan *d, const struct chunking *b
             (unsigned long long)CHUNK_MOST);
     d->block_outputs = cut.block;
     d->read_bytes = cut_count_read(d, &cut);
-    d->memory_bytes = cut_fixed_bytes(d) + cut_block_bytes(d, &cut, cut.block);
+    d->memory_bytes =
+        max_u64(cut_fixed_bytes(d) + cut_block_bytes(d, &cut, cut.block), cut_end_bytes(d));
     return STATUS_OK;
 }

@@ -11,10 +11,11 @@
 #include <string.h>
 #include <zstd.h>
 
+enum { CHUNK_BYTES = 1 << 20, LIBRARY_BYTES = 3 << 19 /* Zstandard's, of such a chunk */ };
+
 void packed_cut(struct packed_shape *shape)
 {
-    enum { BYTES = 1 << 20 };
-    uint64_t most = BYTES / shape->element_bytes;
+    uint64_t most = CHUNK_BYTES / shape->element_bytes;
     shape->chunk_numbers = min_u64(shape->numbers, most);
     shape->chunk_rows = min_u64(shape->rows, max_u64(most / shape->chunk_numbers, 1));
 }
@@ -32,6 +33,13 @@ uint64_t packed_count(const struct packed_shape *shape)
 uint64_t packed_chunk_bytes(const struct packed_shape *shape)
 {
     return shape->chunk_rows * shape->chunk_numbers * shape->element_bytes;
+}
+
+uint64_t packed_work_bytes(uint32_t threads)
+{
+    /* A chunk, its planes, a library's. */
+    return min_u64(threads, PACKED_ROUND) * (2 * CHUNK_BYTES + LIBRARY_BYTES) +
+           UINT64_C(2) * PACKED_ROUND * codec_most_bytes(CHUNK_BYTES);
 }
 
 struct packed_corner packed_corner(const struct packed_shape *shape, uint64_t chunk)

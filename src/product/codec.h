@@ -55,6 +55,11 @@ void packed_cut(struct packed_shape *shape);
 uint64_t packed_count(const struct packed_shape *shape); /* chunks */
 uint64_t packed_chunk_bytes(const struct packed_shape *shape);
 
+/* packed_work_bytes(): bytes with which `threads` threads compress chunks, at most, PACKED_ROUND at
+ * a time while as many are written. */
+enum { PACKED_ROUND = 16 };
+uint64_t packed_work_bytes(uint32_t threads);
+
 /* First element of a chunk: chunks are numbered in the order of their elements. */
 struct packed_corner {
     uint64_t row, at_if, number;

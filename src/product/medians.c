@@ -35,6 +35,11 @@ out:
     return st;
 }
 
+uint64_t medians_bytes(uint64_t columns)
+{
+    return columns * (sizeof(uint32_t) + sizeof(uint64_t) * (1 + BINS));
+}
+
 void medians_destroy(medians_t *medians)
 {
     if (medians) {

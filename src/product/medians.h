@@ -8,7 +8,11 @@
 
 #include <stdint.h>
 
-enum { MEDIANS_PASSES = 3, MEDIANS_COLUMNS = 2048 /* at a time: 32 MiB of counts */ };
+enum {
+    MEDIANS_PASSES = 3,
+    MEDIANS_COLUMNS = 2048,  /* at a time: 32 MiB of counts */
+    MEDIANS_PIECE = 16 << 20 /* bytes of rows that are read at a time */
+};
 
 typedef struct medians medians_t;
 
@@ -16,6 +20,7 @@ typedef struct medians medians_t;
  * (memory). */
 status_t medians_create(uint64_t columns, uint32_t threads, medians_t **out);
 void medians_destroy(medians_t *medians);
+uint64_t medians_bytes(uint64_t columns); /* of them in memory */
 
 /* Begins pass 0 .. MEDIANS_PASSES - 1 over all rows of `columns` columns. */
 void medians_begin(medians_t *medians, int pass, uint64_t columns);

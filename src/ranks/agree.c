@@ -27,9 +27,9 @@ static int alone_is(void)
 
 static size_t alone_size(MPI_Datatype type)
 {
-    return type == MPI_DOUBLE || type == MPI_UINT64_T ? sizeof(uint64_t)
-           : type == MPI_INT || type == MPI_UINT32_T  ? sizeof(uint32_t)
-                                                      : 1;
+    return type == MPI_DOUBLE || type == MPI_UINT64_T                     ? sizeof(uint64_t)
+           : type == MPI_INT || type == MPI_UINT32_T || type == MPI_FLOAT ? sizeof(uint32_t)
+                                                                          : 1;
 }
 
 /* One rank's sum, largest value and the like are its own. */
@@ -111,6 +111,13 @@ int MPI_Allgather(const void *from, int count, MPI_Datatype type, void *to, int 
 {
     return alone_is() ? alone_copy(from, to, count, type)
                       : PMPI_Allgather(from, count, type, to, counts, types, comm);
+}
+
+int MPI_Gather(const void *from, int count, MPI_Datatype type, void *to, int counts,
+               MPI_Datatype types, int root, MPI_Comm comm)
+{
+    return alone_is() ? alone_copy(from, to, count, type)
+                      : PMPI_Gather(from, count, type, to, counts, types, root, comm);
 }
 
 int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *is_there, MPI_Status *status)

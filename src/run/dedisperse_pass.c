@@ -89,15 +89,23 @@ static struct pipeline_block merging_describe(const void *context, const void *o
                                    slot->block.from, slot->block.count};
 }
 
+static void merging_release(void *context)
+{
+    struct merging *p = context;
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        free(memory_move(&p->slots[i].data));
+        free(memory_move(&p->slots[i].holes));
+    }
+}
+
 static void merging_destroy(void *context)
 {
     struct merging *p = context;
     for (uint32_t i = 0; p && p->fds && i < p->nsources; i++) {
         file_close(p->fds[i]);
     }
-    for (uint32_t i = 0; p && i < SLOTS; i++) {
-        free(p->slots[i].data);
-        free(p->slots[i].holes);
+    if (p) {
+        merging_release(p);
     }
     free(p ? p->fds : NULL);
     free(p ? p->places : NULL);
@@ -152,6 +160,7 @@ static status_t merge_pipeline_create(const struct dedisperse_plan *plan,
                                      .read = merging_read,
                                      .write = merging_write,
                                      .describe = merging_describe,
+                                     .release = merging_release,
                                      .destroy = merging_destroy};
     TRY_OUT(pipeline_create(SLOTS, &stages, &p->pipeline));
     *out = p->pipeline;

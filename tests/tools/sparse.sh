@@ -43,7 +43,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 PYTHON
 
 peak_below() { # peak_below NAME KIB RANKS OPTIONS...: runs $work/job.yaml
-    local name=$1 limit=$2 ranks=$3 most anonymous planned
+    local name=$1 limit=$2 ranks=$3 most
     shift 3
     rm -f "$work"/kib*.*
     runs "$name: runs" mpirun -n "$ranks" "$python" "$work/peak" "$work/kib" "$voltmill" run --force "$@" \
