@@ -100,6 +100,7 @@ struct archive_part {
     uint64_t origin;      /* where it begins along the dataset's outermost dimension; extents and
                              boxes count from there */
     uint64_t chunk_bytes; /* of a chunk of the dataset in memory; 0 if it has none */
+    uint64_t work_bytes;  /* that a thread needs to decompress one */
     uint64_t row_bytes;   /* of all chunks that one time step touches */
     struct storage storage; /* every file that holds something of it */
     struct lost_box *boxes; /* on rank 0: missing elements, whatever is selected */

@@ -333,6 +333,7 @@ static status_t cut_part(const struct archive *archive, struct archive_part *out
     out->origin += part->origin;
     out->file_bytes = part->file_bytes;
     out->chunk_bytes = part->chunk_bytes;
+    out->work_bytes = part->work_bytes;
     out->row_bytes = part->row_bytes;
     TRY(memory_text(part->path, &out->path));
     TRY(memory_text(part->dataset, &out->dataset));

@@ -24,10 +24,7 @@ const uint64_t budget_reach_bytes[] = {[REACH_HDF5] = 24 << 20,
                                        [REACH_PACKETS] = 24 << 20,
                                        [REACH_TABLE] = 24 << 20};
 
-enum {
-    BOUNCE_BYTES = 4 << 20, /* of a reader that needs parts of time steps */
-    A_CHUNK = 4             /* times a chunk: what a thread needs to decompress one */
-};
+enum { BOUNCE_BYTES = 4 << 20 /* of a reader that needs parts of time steps */ };
 
 /* Measures the groups into which the work is cut. Fails with DEVICE. */
 status_t budget_measure_group(const struct channelise_plan *work, struct budget_group *out)
@@ -238,29 +235,32 @@ uint64_t budget_block_bytes(const struct channelise_plan *work, const struct bud
            budget_stage_bytes(work, group, spectra, MEMORY_HOST);
 }
 
-/* Bytes that ways to samples take, largest chunk, and largest row of chunks that one time step
- * touches, of all files; 0 if there are none. */
-static void budget_measure_files(const struct channelise_plan *work, uint64_t *ways,
-                                 uint64_t *chunk, uint64_t *row)
+/* The most of all files, in bytes; 0 if they have none. */
+struct budget_files {
+    uint64_t ways;       /* to samples */
+    uint64_t chunk, row; /* a chunk, and those that one time step touches */
+    uint64_t work;       /* of a thread that decompresses a chunk */
+};
+
+static struct budget_files budget_files_of(const struct channelise_plan *work)
 {
-    *ways = *chunk = *row = 0;
+    struct budget_files most = {0};
     for (uint32_t i = 0; i < work->archive->nparts; i++) {
         const struct archive_part *part = &work->archive->parts[i];
-        *ways = max_u64(*ways, budget_reach_bytes[part->reach]);
-        *chunk = max_u64(*chunk, part->chunk_bytes);
-        *row = max_u64(*row, part->row_bytes);
+        most.ways = max_u64(most.ways, budget_reach_bytes[part->reach]);
+        most.chunk = max_u64(most.chunk, part->chunk_bytes);
+        most.row = max_u64(most.row, part->row_bytes);
+        most.work = max_u64(most.work, part->work_bytes);
     }
+    return most;
 }
 
 /* Memory to read chunked datasets, once that is settled: the chunks that are kept, and those that
- * threads work on: as they are stored, and as they grow while they are decompressed. */
+ * threads work on. */
 uint64_t budget_hdf5_bytes(const struct channelise_plan *work)
 {
-    uint64_t ways;
-    uint64_t chunk;
-    uint64_t row;
-    budget_measure_files(work, &ways, &chunk, &row);
-    return ways > 0 ? ways + work->cache_bytes + work->unpackers * A_CHUNK * chunk : 0;
+    const struct budget_files files = budget_files_of(work);
+    return files.ways > 0 ? files.ways + work->cache_bytes + work->unpackers * files.work : 0;
 }
 
 /* Blocks of a chunk's length of time would need each chunk of a dataset once; shorter ones meet a
@@ -269,16 +269,13 @@ uint64_t budget_hdf5_bytes(const struct channelise_plan *work)
  */
 void budget_settle_cache(struct channelise_plan *work, uint64_t memory)
 {
-    uint64_t ways;
-    uint64_t chunk;
-    uint64_t row;
-    budget_measure_files(work, &ways, &chunk, &row);
-    work->cache_bytes = max_u64(chunk, 1 << 20);
+    const struct budget_files files = budget_files_of(work);
+    work->cache_bytes = max_u64(files.chunk, 1 << 20);
     work->unpackers =
-        (uint32_t)max_u64(min_u64(memory / 8 / A_CHUNK / max_u64(chunk, 1), work->threads), 1);
-    uint64_t busy = work->unpackers * A_CHUNK * chunk;
-    if (row / 2 < memory && row + busy + BUDGET_BASE_BYTES <= memory / 2) {
-        work->cache_bytes = max_u64(row, work->cache_bytes);
+        (uint32_t)max_u64(min_u64(memory / 8 / max_u64(files.work, 1), work->threads), 1);
+    uint64_t busy = work->unpackers * files.work;
+    if (files.row / 2 < memory && files.row + busy + BUDGET_BASE_BYTES <= memory / 2) {
+        work->cache_bytes = max_u64(files.row, work->cache_bytes);
     }
 }
 

@@ -188,9 +188,22 @@ static void a_broken_chunk_is_named(void **state)
     }
 }
 
+/* A chunk as it was, as it is stored, and in turns two between filters. */
+static void a_thread_needs_more_for_more_filters(void **state)
+{
+    (void)state;
+    static const uint64_t rooms[] = {0, 1, 2, 3, 3, 3};
+    for (uint32_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
+        const struct chunk_filters filters = {.count = i};
+        assert_int_equal(unfilter_work_bytes(&filters, CHUNK),
+                         CHUNK + rooms[i] * unfilter_most_bytes(CHUNK));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(boxes_are_what_was_written),
+                                       cmocka_unit_test(a_thread_needs_more_for_more_filters),
                                        cmocka_unit_test(a_broken_chunk_is_named)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, prepare, tidy);

@@ -218,25 +218,6 @@ out:
     return st;
 }
 
-/* A chunk as it is stored, if filters change it; as it is between filters; and as it was, unless
- * all chunks are kept, each where it is decompressed. */
-static uint32_t fbh5_count_rooms(hid_t plist, const struct fbh5 *fbh5)
-{
-    enum { MOST_ROOMS = 4 };
-    int filters = H5Pget_layout(plist) == H5D_CHUNKED ? H5Pget_nfilters(plist) : MOST_ROOMS;
-    for (int i = 0; i < filters && filters < MOST_ROOMS; i++) {
-        struct chunk_filter filter = {.nvalues = 0};
-        size_t nvalues = FILTER_VALUES;
-        unsigned flags = 0;
-        filter.id =
-            H5Pget_filter2(plist, (unsigned)i, &flags, &nvalues, filter.values, 0, NULL, NULL);
-        filter.nvalues = (uint32_t)min_u64(nvalues, FILTER_VALUES);
-        filters = unfilter_knows(&filter) ? filters : MOST_ROOMS; /* HDF5 undoes all */
-    }
-    int between = filters > 1 ? filters - 1 : 0;
-    return (filters > 0) + (uint32_t)(between < 2 ? between : 2) + (fbh5->chunks.rows < fbh5->rows);
-}
-
 /* Where the rows lie. */
 static status_t fbh5_read_layout(const struct h5_dataset *data, struct fbh5 *fbh5)
 {
@@ -264,8 +245,9 @@ static status_t fbh5_read_layout(const struct h5_dataset *data, struct fbh5 *fbh
         TRY_OUT(memory_text(extents[0].path, &fbh5->data_path));
     }
     fbh5->chunks.row_bytes = max_u64(fbh5->chunks.row_bytes, found.row_bytes);
-    fbh5->chunks.most_bytes = found.chunk_bytes;
-    fbh5->chunks.rooms = fbh5_count_rooms(plist, fbh5);
+    /* If all are kept, each is decompressed there. */
+    fbh5->chunks.work_bytes =
+        found.work_bytes - (fbh5->chunks.rows < fbh5->rows ? 0 : found.chunk_bytes);
 out:
     pack_free_list(extents, nextents, &archive_extent_type);
     lost_pieces_free(&found.lost);

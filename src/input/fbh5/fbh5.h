@@ -72,9 +72,7 @@ struct fbh5_time {
 struct fbh5_chunks {
     uint64_t rows;       /* of a chunk of the file; 1 when it has none */
     uint64_t row_bytes;  /* of the chunks that one row touches; 0 when it has none */
-    uint64_t most_bytes; /* of the largest chunk; 0 when it has none */
-    uint32_t rooms; /* chunks' worth of memory that a thread needs to decompress one, beside those
-                       that are kept */
+    uint64_t work_bytes; /* that a thread needs to decompress one, beside those that are kept */
 };
 
 struct fbh5 {

@@ -194,13 +194,13 @@ enum { MOST_UNPACK_BYTES = 64 << 20 };
 
 uint32_t fbh5_unpackers(const struct fbh5 *fbh5, uint32_t threads)
 {
-    uint64_t each = max_u64(fbh5->chunks.rooms * fbh5->chunks.most_bytes, 1);
+    const uint64_t each = max_u64(fbh5->chunks.work_bytes, 1);
     return (uint32_t)max_u64(min_u64(threads, MOST_UNPACK_BYTES / each), 1);
 }
 
 uint64_t fbh5_unpack_bytes(const struct fbh5 *fbh5, uint32_t threads)
 {
-    return fbh5_unpackers(fbh5, threads) * fbh5->chunks.rooms * fbh5->chunks.most_bytes;
+    return fbh5_unpackers(fbh5, threads) * fbh5->chunks.work_bytes;
 }
 
 void fbh5_reader_destroy(fbh5_reader_t *reader)

@@ -448,6 +448,7 @@ static status_t dataset_locate(hid_t dataset, const struct archive *archive, uin
         depot_take_extents(depot, &part->extents, &part->nextents);
     }
     part->chunk_bytes = found.chunk_bytes;
+    part->work_bytes = found.work_bytes;
     part->row_bytes = found.row_bytes;
     part->file_bytes = sources_bytes(&part->storage.sources);
 out:

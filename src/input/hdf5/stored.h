@@ -49,11 +49,12 @@ hid_t depot_dataset(const depot_t *depot);
 void depot_take_extents(depot_t *depot, struct archive_extent **extents, uint32_t *count);
 
 /* Finds missing elements, when planning; the caller frees the pieces in any case. Sets the bytes of
- * the largest chunk of it and of its sources, and of all chunks that one index of the dimension of
- * reading touches; 0 without chunks. Fails as depot_open() does. */
+ * the largest chunk of it and of its sources, those that a thread needs to decompress one, and
+ * those of all chunks that one index of the dimension of reading touches; 0 without chunks. Fails
+ * as depot_open() does. */
 struct depot_found {
     struct lost_pieces lost;
-    uint64_t chunk_bytes, row_bytes;
+    uint64_t chunk_bytes, work_bytes, row_bytes;
 };
 status_t depot_search(depot_t *depot, struct depot_found *out);
 

@@ -516,6 +516,9 @@ out:
     return st;
 }
 
+/* Chunks' worth of memory with which HDF5 undoes the filters of one. */
+enum { HDF5_CHUNKS = 4 };
+
 static status_t stored_search(depot_t *depot, struct stored *stored)
 {
     if (stored->is_searched || H5Sget_simple_extent_npoints(stored->space) <= 0) {
@@ -533,6 +536,10 @@ static status_t stored_search(depot_t *depot, struct stored *stored)
         TRY(stored_source_row(stored, &stored->row_bytes));
     }
     depot->chunk_bytes = max_u64(depot->chunk_bytes, stored->chunk_bytes);
+    depot->work_bytes =
+        max_u64(depot->work_bytes, stored->is_own
+                                       ? unfilter_work_bytes(&stored->filters, stored->chunk_bytes)
+                                       : HDF5_CHUNKS * stored->chunk_bytes);
     stored->is_searched = 1;
     return STATUS_OK;
 }
@@ -544,6 +551,7 @@ status_t depot_search(depot_t *depot, struct depot_found *out)
     out->lost = root->lost;
     root->lost = (struct lost_pieces){NULL, 0};
     out->chunk_bytes = depot->chunk_bytes;
+    out->work_bytes = depot->work_bytes;
     out->row_bytes = max_u64(root->row_bytes, depot->chunk_bytes);
     return STATUS_OK;
 }

@@ -80,7 +80,8 @@ struct depot {
     uint32_t nslots, nopen, most;
     uint64_t kept; /* by all sources */
     uint64_t clock;
-    uint64_t chunk_bytes;           /* the most of all that was looked through */
+    uint64_t chunk_bytes;           /* the most of all that was looked through; */
+    uint64_t work_bytes;            /* likewise, to decompress a chunk */
     struct stored *way[MOST_DEPTH]; /* from the dataset to what is being read, without itself */
     int depth;
     int is_hard;       /* a failure is not that of one source: nothing can be read */

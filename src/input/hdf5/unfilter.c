@@ -369,6 +369,12 @@ size_t unfilter_most_bytes(size_t chunk_bytes)
     return chunk_bytes + chunk_bytes / 4 + (64 << 10);
 }
 
+uint64_t unfilter_work_bytes(const struct chunk_filters *filters, uint64_t chunk_bytes)
+{
+    enum { MOST = 3 /* in turns between filters, beside what is stored */ };
+    return min_u64(filters->count, MOST) * unfilter_most_bytes((size_t)chunk_bytes) + chunk_bytes;
+}
+
 status_t unfilter_create(const struct chunk_filters *filters, size_t chunk_bytes, unfilter_t **out)
 {
     TRY(memory_zeroed(1, sizeof **out, "a decompressor", out));

@@ -40,6 +40,10 @@ const char *unfilter_advice(int id);
  * bytes. */
 size_t unfilter_most_bytes(size_t chunk_bytes);
 
+/* Returns the bytes that a thread needs to read a chunk and undo its filters: the chunk as it is
+ * stored, as it is between filters, and as it was. */
+uint64_t unfilter_work_bytes(const struct chunk_filters *filters, uint64_t chunk_bytes);
+
 typedef struct unfilter unfilter_t;
 
 /* Creates a decoder of chunks of chunk_bytes bytes. The filters must outlive it. The caller
