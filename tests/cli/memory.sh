@@ -14,17 +14,7 @@ YAML
 peak_below "2 ranks" 188416 2
 
 # 256 MiB of a filterbank: a chunk of all of it, delays of seconds, and more DMs than fit at once.
-"$python" - "$work/bank.h5" <<'PYTHON'
-import sys
-import h5py
-with h5py.File(sys.argv[1], "w") as f:
-    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    plist.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
-    plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
-    space = h5py.h5s.create_simple((1 << 18, 1, 1024))
-    d = h5py.Dataset(h5py.h5d.create(f.id, b"data", h5py.h5t.STD_U8LE, space, plist))
-    d.attrs.update({"fch1": 1500.0, "foff": -0.3, "tsamp": 1e-3})
-PYTHON
+sparse_bank "$work/bank.h5" 262144 1024
 cat >"$work/job.yaml" <<YAML
 input: {files: $work/bank.h5}
 dedisperse:

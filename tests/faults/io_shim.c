@@ -29,7 +29,7 @@
  *   SHIM_NAP=N     rests N ms before rows are written, on every rank
  *   SHIM_START=N   signal N comes while MPI begins
  *   SHIM_RENAME=N  the N-th product that gets its name: this process is killed before
- *   SHIM_LUSTRE=1  paths are on Lustre, says statfs()
+ *   SHIM_LUSTRE=1  paths are on Lustre, say statfs() and fstatfs()
  *   SHIM_RANK=R    all others only on this rank of Open MPI */
 #include <dlfcn.h>
 #include <errno.h>
@@ -101,6 +101,16 @@ int statfs(const char *path, struct statfs *info)
     int (*next)(const char *, struct statfs *);
     memcpy(&next, &found, sizeof next);
     int status = next(path, info);
+    info->f_type = setting("SHIM_LUSTRE") ? 0x0bd00bd0 : info->f_type;
+    return status;
+}
+
+int fstatfs(int fd, struct statfs *info)
+{
+    void *found = next_function("fstatfs");
+    int (*next)(int, struct statfs *);
+    memcpy(&next, &found, sizeof next);
+    int status = next(fd, info);
     info->f_type = setting("SHIM_LUSTRE") ? 0x0bd00bd0 : info->f_type;
     return status;
 }
