@@ -102,6 +102,7 @@ struct archive_part {
     uint64_t chunk_bytes; /* of a chunk of the dataset in memory; 0 if it has none */
     uint64_t work_bytes;  /* that a thread needs to decompress one */
     uint64_t row_bytes;   /* of all chunks that one time step touches */
+    uint64_t index_bytes; /* that HDF5 takes to find them all */
     struct storage storage; /* every file that holds something of it */
     struct lost_box *boxes; /* on rank 0: missing elements, whatever is selected */
     uint32_t nboxes;

@@ -335,6 +335,7 @@ static status_t cut_part(const struct archive *archive, struct archive_part *out
     out->chunk_bytes = part->chunk_bytes;
     out->work_bytes = part->work_bytes;
     out->row_bytes = part->row_bytes;
+    out->index_bytes = part->index_bytes;
     TRY(memory_text(part->path, &out->path));
     TRY(memory_text(part->dataset, &out->dataset));
     TRY(cut_storage(&part->storage, &out->storage));

@@ -19,10 +19,8 @@
 #include <math.h>
 #include <stdio.h>
 
-const uint64_t budget_reach_bytes[] = {[REACH_HDF5] = 24 << 20,
-                                       [REACH_PIECES] = 0,
-                                       [REACH_PACKETS] = 24 << 20,
-                                       [REACH_TABLE] = 24 << 20};
+const uint64_t budget_reach_bytes[] = {
+    [REACH_HDF5] = 24 << 20, [REACH_PIECES] = 0, [REACH_TABLE] = 24 << 20};
 
 enum { BOUNCE_BYTES = 4 << 20 /* of a reader that needs parts of time steps */ };
 
@@ -218,6 +216,20 @@ static uint64_t budget_flags_bytes(const struct channelise_plan *work,
     return bytes;
 }
 
+/* Bytes to take the packets of a block apart, one file after the other. */
+static uint64_t budget_packets_bytes(const struct channelise_plan *work, uint64_t spectra)
+{
+    const uint64_t samples = channelise_plan_most_samples(work, spectra);
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < work->archive->nparts; i++) {
+        const struct archive_part *part = &work->archive->parts[i];
+        most = max_u64(most, part->npackets > 0
+                                 ? reader_packets_bytes(part->packets, samples, work->threads)
+                                 : 0);
+    }
+    return most;
+}
+
 /* Bytes of all that the host keeps of a block of `spectra` spectra: all sets of buffers, weights,
  * flags, the workspace. */
 uint64_t budget_block_bytes(const struct channelise_plan *work, const struct budget_group *group,
@@ -230,7 +242,8 @@ uint64_t budget_block_bytes(const struct channelise_plan *work, const struct bud
     }
     return backend_abilities(work->backend)->slots *
                budget_slot_bytes(work, group, spectra, MEMORY_HOST) +
-           group->bounce_bytes + budget_weights_bytes(work, group, spectra) + held +
+           group->bounce_bytes + budget_packets_bytes(work, spectra) +
+           budget_weights_bytes(work, group, spectra) + held +
            budget_flags_bytes(work, group, spectra) +
            budget_stage_bytes(work, group, spectra, MEMORY_HOST);
 }
@@ -247,7 +260,7 @@ static struct budget_files budget_files_of(const struct channelise_plan *work)
     struct budget_files most = {0};
     for (uint32_t i = 0; i < work->archive->nparts; i++) {
         const struct archive_part *part = &work->archive->parts[i];
-        most.ways = max_u64(most.ways, budget_reach_bytes[part->reach]);
+        most.ways = max_u64(most.ways, part->reach == REACH_HDF5 ? part->index_bytes : 0);
         most.chunk = max_u64(most.chunk, part->chunk_bytes);
         most.row = max_u64(most.row, part->row_bytes);
         most.work = max_u64(most.work, part->work_bytes);

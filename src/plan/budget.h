@@ -6,7 +6,7 @@
 
 enum { BUDGET_BASE_BYTES = 88 << 20 /* program, libraries, MPI: measured */ };
 
-/* The same beside it, by the way in which samples are reached. */
+/* Bytes to read rows of filterbanks, by the way in which they are reached. */
 extern const uint64_t budget_reach_bytes[];
 
 /* Quantities that the memory of a block depends on, over all groups of a size. */

@@ -133,6 +133,27 @@ static void blocks_of_a_chunk_are_even(void **state)
     }
 }
 
+/* HDF5 takes memory for each chunk of a dataset. */
+static void many_chunks_need_a_large_index(void **state)
+{
+    (void)state;
+    static const hsize_t chunks[] = {SAMPLES, 1 << 12, 16};
+    uint64_t before = 4 * MIB - 1;
+    for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
+        struct planned p;
+        small_archive_write(path, SAMPLES, POLS, chunks[i]);
+        assert_int_equal(plan_job(512 * MIB, "", spectra, 1, NULL, &p), STATUS_OK);
+        const uint64_t index = p.archive->parts[0].index_bytes;
+        assert_in_range(index, before + 1, before + 3 * MIB);
+        assert_int_equal(budget_hdf5_bytes(p.work),
+                         index + p.work->cache_bytes +
+                             p.work->unpackers * p.archive->parts[0].work_bytes);
+        before = index;
+        planned_end(&p);
+    }
+    small_archive_write(path, SAMPLES, POLS, 0);
+}
+
 /* The least memory that will do is what the refusal of less asks for; more never cuts smaller. */
 static void more_memory_never_cuts_smaller(void **state)
 {
@@ -586,6 +607,7 @@ int main(void)
         cmocka_unit_test(what_is_planned_fits),
         cmocka_unit_test(buffers_have_no_rows_beyond_the_last),
         cmocka_unit_test(blocks_of_a_chunk_are_even),
+        cmocka_unit_test(many_chunks_need_a_large_index),
         cmocka_unit_test(more_memory_never_cuts_smaller),
         cmocka_unit_test(long_observations_have_long_chunks),
         cmocka_unit_test(long_chunks_begin_at_stripes),

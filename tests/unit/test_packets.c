@@ -539,10 +539,25 @@ static int drop_folder(void **context)
     return rmdir(folder);
 }
 
+/* Bytes to take frames apart are those of threads, and of each frame. */
+static void small_frames_need_more_memory(void **unused)
+{
+    (void)unused;
+    enum { SAMPLES = 1 << 20, THREAD = 64 << 10 };
+    struct packets packets = {.frame_bytes = 8032, .samples = 8000, .nthreads = 2};
+    const uint64_t two = reader_packets_bytes(&packets, SAMPLES, 2);
+    assert_in_range(two, 2 * THREAD, 1 << 19);
+    assert_true(reader_packets_bytes(&packets, SAMPLES, 18) >= two + (uint64_t)16 * THREAD);
+    packets.samples = 8;
+    assert_true(reader_packets_bytes(&packets, SAMPLES, 2) >=
+                (uint64_t)SAMPLES / 8 * 2 * sizeof(struct packet));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_in_any_order), cmocka_unit_test(times_out_of_place),
-        cmocka_unit_test(headers_that_contradict), cmocka_unit_test(shifts_that_cancel)};
+        cmocka_unit_test(small_frames_need_more_memory), cmocka_unit_test(frames_in_any_order),
+        cmocka_unit_test(times_out_of_place), cmocka_unit_test(headers_that_contradict),
+        cmocka_unit_test(shifts_that_cancel)};
     return cmocka_run_group_tests_name("packets", tests, make_folder, drop_folder);
 }

@@ -450,6 +450,7 @@ static status_t dataset_locate(hid_t dataset, const struct archive *archive, uin
     part->chunk_bytes = found.chunk_bytes;
     part->work_bytes = found.work_bytes;
     part->row_bytes = found.row_bytes;
+    part->index_bytes = found.index_bytes;
     part->file_bytes = sources_bytes(&part->storage.sources);
 out:
     lost_pieces_free(&found.lost);

@@ -50,11 +50,11 @@ void depot_take_extents(depot_t *depot, struct archive_extent **extents, uint32_
 
 /* Finds missing elements, when planning; the caller frees the pieces in any case. Sets the bytes of
  * the largest chunk of it and of its sources, those that a thread needs to decompress one, and
- * those of all chunks that one index of the dimension of reading touches; 0 without chunks. Fails
- * as depot_open() does. */
+ * those of all chunks that one index of the dimension of reading touches; 0 without chunks; and
+ * those that HDF5 takes to find all. Fails as depot_open() does. */
 struct depot_found {
     struct lost_pieces lost;
-    uint64_t chunk_bytes, work_bytes, row_bytes;
+    uint64_t chunk_bytes, work_bytes, row_bytes, index_bytes;
 };
 status_t depot_search(depot_t *depot, struct depot_found *out);
 

@@ -110,6 +110,9 @@ status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, u
  * the archive opened, or became shorter. */
 status_t reader_unmap(struct reader_mapped *mapped);
 
+/* Returns the bytes that `threads` threads need to take `samples` samples of packets apart. */
+uint64_t reader_packets_bytes(const struct packets *packets, uint64_t samples, uint32_t threads);
+
 /* Returns whether the samples of each part are as plain blocks in pieces of a file, a recorder's or
  * one dataset, so that most blocks of them, those without gaps, can be ingested. */
 int reader_can_ingest(const struct archive *archive, const struct slab *slab);

@@ -143,6 +143,16 @@ static status_t packets_open_room(reader_t *reader, const struct packets *packet
     return reader_make_bounce(reader, room->bounce + (size_t)(room->times * step));
 }
 
+uint64_t reader_packets_bytes(const struct packets *packets, uint64_t samples, uint32_t threads)
+{
+    /* Headers, where frames are used, groups that are good. */
+    enum { OF_FRAME = sizeof(struct packet) + sizeof(struct used) + 3 * sizeof(uint64_t) };
+    const uint64_t periods = samples / packets->samples + 2 + 2 * packets->window;
+    const uint64_t frames = periods * packets->nthreads + (uint64_t)2 * PACKETS_AROUND;
+    return threads * (max_u64(UNIT_BYTES, packets->frame_bytes) + 2 * MADE_BYTES) +
+           frames * OF_FRAME;
+}
+
 /* Which blocks of the slab come from which thread. */
 static status_t packets_list_slots(struct packets_task *task)
 {
