@@ -361,6 +361,29 @@ uint64_t budget_end_bytes(const struct channelise_plan *work)
     return BUDGET_BASE_BYTES + budget_tables_bytes(work) + most;
 }
 
+/* Whether a pass of the job looks for a device, for which the drivers of all are loaded. */
+static int budget_looks_for_device(const struct job *job)
+{
+    int looks = job_reads_voltages(job) && job->backend == BACKEND_AUTO;
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        looks |= job->dedisperse[i].backend == BACKEND_AUTO;
+    }
+    return looks;
+}
+
+uint64_t budget_stated(const struct job *job, enum backend_kind backend, uint32_t threads,
+                       uint64_t bytes)
+{
+    /* Open MPI 4.1 with 1 to 8 ranks by shared memory, TCP or UCX: 7 to 8 MiB, a process alone 5;
+     * the libraries of OpenCL 12 MiB (PoCL); stacks of threads 30 KiB. Heaps have gaps. */
+    enum { OWN = 9 << 20, DRIVERS = 14 << 20, THREAD = 64 << 10, GAPS = 128 /* a part of all */ };
+    const uint64_t counted = bytes - BUDGET_BASE_BYTES;
+    uint64_t own = OWN + (uint64_t)threads * THREAD + counted / GAPS;
+    own += budget_looks_for_device(job) ? DRIVERS : 0;
+    return counted + (backend_abilities(backend)->has_device ? BUDGET_BASE_BYTES
+                                                             : min_u64(own, BUDGET_BASE_BYTES));
+}
+
 /* Spectra of the smallest block. */
 uint64_t budget_least(const struct channelise_plan *work)
 {

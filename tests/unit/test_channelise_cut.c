@@ -133,6 +133,31 @@ static void blocks_of_a_chunk_are_even(void **state)
     }
 }
 
+/* Each block of the first ones is in buffers of its own; there are no more than blocks. */
+static void few_blocks_need_few_buffers(void **state)
+{
+    (void)state;
+    enum { BLOCK = 160, SLOTS = 4 };
+    const uint32_t slots = backend_abilities(BACKEND_CPU)->slots;
+    uint64_t before = 0;
+    assert_int_equal(slots, SLOTS);
+    for (uint32_t blocks = 1; blocks <= SLOTS + 2; blocks++) {
+        struct planned p;
+        struct budget_group group;
+        pretended = 128 * (uint64_t)(BLOCK * blocks + 7);
+        assert_int_equal(plan_job(512 * MIB, ", chunk: 160", spectra, 1, NULL, &p), STATUS_OK);
+        pretended = 0;
+        assert_int_equal(budget_measure_group(p.work, &group), STATUS_OK);
+        assert_int_equal(p.work->chunking.block_spectra, BLOCK);
+        const uint64_t more = p.work->memory_bytes - before;
+        const uint64_t one = budget_slot_bytes(p.work, &group, BLOCK, MEMORY_HOST);
+        const uint64_t least = blocks <= slots ? one : 0;
+        assert_true(blocks == 1 || (more >= least && more <= least + one / 64));
+        before = p.work->memory_bytes;
+        planned_end(&p);
+    }
+}
+
 /* HDF5 takes memory for each chunk of a dataset. */
 static void many_chunks_need_a_large_index(void **state)
 {
@@ -152,6 +177,32 @@ static void many_chunks_need_a_large_index(void **state)
         planned_end(&p);
     }
     small_archive_write(path, SAMPLES, POLS, 0);
+}
+
+/* The program itself takes what was measured, never more than what run.memory leaves for it. */
+static void the_program_is_counted_as_measured(void **state)
+{
+    (void)state;
+    const uint64_t base = BUDGET_BASE_BYTES;
+    const uint64_t sizes[] = {0, MIB, 1024 * MIB, (uint64_t)1 << 50};
+    struct planned p;
+    assert_int_equal(plan_job(512 * MIB, "", spectra, 1, NULL, &p), STATUS_OK);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const uint64_t all = base + sizes[i];
+        p.job->backend = BACKEND_CPU;
+        const uint64_t one = budget_stated(p.job, BACKEND_CPU, 1, all);
+        const uint64_t many = budget_stated(p.job, BACKEND_CPU, 64, all);
+        p.job->backend = BACKEND_AUTO;
+        const uint64_t looks = budget_stated(p.job, BACKEND_CPU, 1, all);
+        assert_in_range(one, sizes[i] + min_u64(8 * MIB + sizes[i] / 128, base), all);
+        assert_true(i == 3 ? many == all && looks == all
+                           : many >= one + 63 * 30 * 1024 && looks >= one + 12 * MIB);
+        assert_true(many <= all && looks <= all);
+        if (backend_abilities(BACKEND_OPENCL)->has_device) {
+            assert_int_equal(budget_stated(p.job, BACKEND_OPENCL, 1, all), all);
+        }
+    }
+    planned_end(&p);
 }
 
 /* The least memory that will do is what the refusal of less asks for; more never cuts smaller. */
@@ -531,7 +582,6 @@ static void more_than_is_usual_is_taken_where_it_is_there(void **state)
     plan_auto(64 * MIB, 512 * MIB, &p);
     assert_sound(&p, 60);
     assert_int_equal(p.work->chunking.group_streams, POLS);
-    assert_true(p.work->memory_bytes > 64 * MIB);
     /* Not more than such a short observation is worth: ranks have something to share. */
     assert_true(chunk_count(&p.work->chunking) >= 32);
     planned_end(&p);
@@ -607,6 +657,8 @@ int main(void)
         cmocka_unit_test(what_is_planned_fits),
         cmocka_unit_test(buffers_have_no_rows_beyond_the_last),
         cmocka_unit_test(blocks_of_a_chunk_are_even),
+        cmocka_unit_test(few_blocks_need_few_buffers),
+        cmocka_unit_test(the_program_is_counted_as_measured),
         cmocka_unit_test(many_chunks_need_a_large_index),
         cmocka_unit_test(more_memory_never_cuts_smaller),
         cmocka_unit_test(long_observations_have_long_chunks),
