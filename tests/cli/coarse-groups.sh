@@ -69,9 +69,9 @@ PYTHON
 fails "a number that differs is found" 4 '' "$voltmill" verify "${small[@]}" iquv.h5
 clean_up
 
-{ env LD_PRELOAD="$shim" SHIM_NAP=4 SHIM_ROWS=300:kill "$voltmill" run "${small[@]}" job.yaml >killed 2>&1; } 2>/dev/null
+{ env LD_PRELOAD="$shim" SHIM_NAP=4 SHIM_RECORDS=8:kill "$voltmill" run "${small[@]}" job.yaml >killed 2>&1; } 2>/dev/null
 [ -e iquv.h5.part ]
-ok $? "a run that is killed"
+ok $? "a run that is killed when all of its seven journals have their first chunks"
 runs "verify --crc of what is done" "$voltmill" verify --crc iquv.h5.part
 flip() { # the last byte of a number of the third Stokes parameter
     warm - <<'PYTHON'
