@@ -297,6 +297,36 @@ static void agreement_sees_errors(void **state)
     bench_end(&bench);
 }
 
+/* A line of which hardly more than it is kept, of many channels: its rounding is as small beside it
+ * as where all are kept, in all that is compared. */
+static void agreement_of_a_lone_line(void **state)
+{
+    (void)state;
+    enum { KEPT = 8, ALL = 1 << 16 };
+    const float line = 1e6F;
+    const struct agreement_whole whole = {line / ALL, line, line * line / ALL};
+    const struct agreement_whole of_spectra = {line * line / ALL, line * line, 0};
+    const struct agreement_whole wholes[] = {whole, whole};
+    float expected[4 * KEPT];
+    float found[4 * KEPT];
+    for (int i = 0; i < 4 * KEPT; i++) {
+        expected[i] = i % KEPT == 3 ? line : 1;
+        found[i] = expected[i] * (1 + 3e-7F);
+    }
+    for (int kind = 0; kind < 4; kind++) {
+        struct agreement agreement = {0};
+        if (kind < 2) {
+            agreement_row(&agreement, kind == 0 ? QUANTITY_POWER : QUANTITY_SPECTRA, found,
+                          expected, KEPT, 1, kind == 0 ? &whole : &of_spectra);
+        } else {
+            (kind == 2 ? agreement_coherency : agreement_stokes)(&agreement, found, expected, KEPT,
+                                                                 KEPT, 1, wholes);
+        }
+        assert_true(agreement_rms(&agreement) > 1e-7);
+        assert_true(agreement_holds(&agreement));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +335,7 @@ int main(void)
         cmocka_unit_test(cpu_cuts_change_nothing),
         cmocka_unit_test(vectors_agree),
         cmocka_unit_test(agreement_sees_errors),
+        cmocka_unit_test(agreement_of_a_lone_line),
         cmocka_unit_test(opencl_agrees_with_reference),
         cmocka_unit_test(opencl_cuts_change_nothing),
     };

@@ -95,11 +95,9 @@ static void agreement_spectrum(struct agreement *agreement, const float *found,
         power += isfinite(one) ? one : 0;
         most = isfinite(one) ? fmax(most, one) : most;
     }
-    if (whole) {
-        power = whole->mean * (double)channels;
-        most = whole->most;
-    }
-    double unit = sqrt(power / (double)channels) + line_share * sqrt(most);
+    double mean = whole ? whole->mean : power / (double)channels;
+    double unit = sqrt(mean) + line_share * sqrt(whole ? whole->most : most);
+    power = fmax(power, mean * (double)channels);
     for (uint64_t i = 0; i < channels; i++) {
         double error[2] = {0, 0};
         for (int j = 0; j < 2; j++) {
@@ -139,6 +137,17 @@ static double agreement_whole_numbers(const struct agreement_whole *whole, doubl
     return fmax(whole->mean_square, whole->mean * least);
 }
 
+/* Returns the squares of a line to which errors are relative: `numbers`, its own, or as many of the
+ * whole rows a and b, whatever is more: of a strong line that is kept alone those are its own. */
+static double agreement_numbers(const struct agreement_whole *a, const struct agreement_whole *b,
+                                uint64_t channels, double least, double numbers)
+{
+    return a ? fmax(numbers,
+                    sqrt(agreement_whole_numbers(a, least) * agreement_whole_numbers(b, least)) *
+                        (double)channels)
+             : numbers;
+}
+
 /* Compares a number, a power or one that is relative to it. */
 static void agreement_number(struct agreement *agreement, float found, float expected, double power,
                              double bound, double rounding, uint64_t integrate)
@@ -176,8 +185,7 @@ static void agreement_power(struct agreement *agreement, const float *found, con
             agreement_number(agreement, found[i], expected[i], power, bound, rounding, integrate);
         }
     }
-    agreement->numbers +=
-        whole ? agreement_whole_numbers(whole, least) * (double)channels : numbers;
+    agreement->numbers += agreement_numbers(whole, whole, channels, least, numbers);
     agreement->count += (double)channels;
 }
 
@@ -242,10 +250,8 @@ static void agreement_cross(struct agreement *agreement, const float *found, con
                            sqrt(half * half + error) - half, sqrt((double)integrate));
         }
     }
-    agreement->numbers += whole ? sqrt(agreement_whole_numbers(&whole[0], least) *
-                                       agreement_whole_numbers(&whole[1], least)) *
-                                      (double)channels
-                                : numbers;
+    agreement->numbers +=
+        agreement_numbers(whole, whole ? whole + 1 : NULL, channels, least, numbers);
 }
 
 void agreement_coherency(struct agreement *agreement, const float *found, const float *expected,
@@ -270,14 +276,15 @@ void agreement_stokes(struct agreement *agreement, const float *found, const flo
     double rounding = (double)(min_u64(integrate, GRAIN) + 4) * half_step;
     double bound = agreement_bound(expected, channels, whole);
     double least = (double)integrate * agreement_square(agreement_input(agreement));
+    double numbers = 0;
     agreement_power(agreement, found, expected, channels, integrate, whole);
     for (uint64_t i = 0; i < 3 * channels; i++) {
         uint64_t at = (i / channels + 1) * stride + i % channels;
         double power = agreement_size(expected[i % channels]);
-        agreement->numbers +=
-            whole ? agreement_whole_numbers(whole, least) : power * fmax(power, least);
+        numbers += power * fmax(power, least);
         agreement_number(agreement, found[at], expected[at], power, bound, rounding, integrate);
     }
+    agreement->numbers += agreement_numbers(whole, whole, 3 * channels, least, numbers);
 }
 
 void agreement_row(struct agreement *agreement, enum quantity quantity, const float *found,
