@@ -16,8 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Groups of coarse channels are a format of their own: programs that do not know them refuse it. */
-enum { JOURNAL_FORMAT = 13, JOURNAL_COARSE = 14, JOURNAL_HEAD_BYTES = 64 << 20 };
+/* Groups of coarse channels are a format of their own: programs that do not know them refuse it. So
+ * are those of rows that are flagged, averaged or kept in part (struct journal_head, row). */
+enum { JOURNAL_FORMAT = 13, JOURNAL_COARSE = 14, JOURNAL_KEPT = 15, JOURNAL_HEAD_BYTES = 64 << 20 };
 
 #define JOURNAL_MAGIC "vmjournl"
 
@@ -151,8 +152,10 @@ status_t journal_create(const char *path, const struct journal_head *head, journ
     status_t st = STATUS_OK;
     journal_t *journal = NULL;
     struct text packed = {0};
-    struct journal_preamble preamble = {.format = head->chunking.group_coarse > 0 ? JOURNAL_COARSE
-                                                                                  : JOURNAL_FORMAT};
+    struct journal_preamble preamble = {.format = head->row.count > 0 ? JOURNAL_KEPT
+                                                  : head->chunking.group_coarse > 0
+                                                      ? JOURNAL_COARSE
+                                                      : JOURNAL_FORMAT};
     TRY_OUT(journal_begin(path, &journal));
     TRY_OUT(journal_head_pack(head, &packed));
     REQUIRE_OUT(
@@ -382,7 +385,7 @@ status_t journal_open(const char *path, enum journal_state *state, journal_t **o
     if (!is_ours || bytes < sizeof preamble || preamble.magic[0] == 0) {
         goto out;
     }
-    if (preamble.format != JOURNAL_FORMAT && preamble.format != JOURNAL_COARSE) {
+    if (preamble.format < JOURNAL_FORMAT || preamble.format > JOURNAL_KEPT) {
         *state = JOURNAL_OTHER;
         goto out;
     }

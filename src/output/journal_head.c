@@ -5,10 +5,12 @@
 #include "base/units.h"
 #include "io/crc.h"
 #include "io/file.h"
+#include "plan/plan_products.h"
 #include "product/contents.h"
 #include "product/export/export_bank.h"
 #include "product/flagged.h"
 #include "product/ifs.h"
+#include "product/kind/bank_axes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -196,6 +198,16 @@ static status_t inputs_times(const struct inputs *inputs, struct text *out)
     return STATUS_OK;
 }
 
+/* Older programs know groups of coarse channels that have equal parts of each line: those are not
+ * described. */
+static struct chunk_row head_row_of(const struct product_spec *spec,
+                                    const struct chunking *chunking)
+{
+    const int is_finer = chunking->group_coarse > 0 &&
+                         (spec->frequencies != bank_channels(spec) || spec->flag.is_on);
+    return is_finer ? plan_products_row(spec) : (struct chunk_row){.count = 0};
+}
+
 status_t journal_head_of(const struct output_spec *spec, uint32_t i,
                          const struct product_place *place, struct journal_head *out)
 {
@@ -216,6 +228,7 @@ status_t journal_head_of(const struct output_spec *spec, uint32_t i,
         out->place = *place;
         out->chunking = spec->chunking;
         out->chunking.block_spectra = 0;
+        out->row = head_row_of(&spec->items[i].spec, &spec->chunking);
         out->backend = spec->backend;
         out->choice = spec->items[i].choice;
         memcpy(out->filters, spec->filters, sizeof out->filters);
@@ -303,6 +316,11 @@ static const struct pack_field head_fields[] = {FIELD(program),
                                                 FIELD(choice.backend)};
 enum { FIELDS = sizeof head_fields / sizeof *head_fields };
 
+/* And after groups of coarse channels: */
+static const struct pack_field row_fields[] = {FIELD(row.ifs), FIELD(row.first), FIELD(row.count),
+                                               FIELD(row.average), FIELD(row.each)};
+enum { ROW_FIELDS = sizeof row_fields / sizeof *row_fields };
+
 status_t journal_head_pack(const struct journal_head *head, struct text *out)
 {
     const struct channelise_choice *choice = &head->choice;
@@ -314,7 +332,8 @@ status_t journal_head_pack(const struct journal_head *head, struct text *out)
         static const uint32_t mark = BACKEND_AUTO; /* no synthesis has it */
         TRY(head_pack_numbers(out, &mark, 1));
         TRY(head_pack_numbers(out, &head->chunking.group_coarse, 1));
-        return head_pack_numbers(out, &head->chunking.coarse, 1);
+        TRY(head_pack_numbers(out, &head->chunking.coarse, 1));
+        return head->row.count > 0 ? pack_fields(out, head, row_fields, ROW_FIELDS) : STATUS_OK;
     }
     if (head->synthesis.backend != BACKEND_AUTO) {
         TRY(head_pack_numbers(out, &head->synthesis.backend, 1));
@@ -370,6 +389,20 @@ static int head_has_sensible_groups(const struct chunking *chunking)
             chunking->group_streams == chunking->streams / coarse * group);
 }
 
+/* Whether such a row, if it is described, has lines of numbers, of channels that there are. */
+static int head_has_sensible_row(const struct journal_head *head)
+{
+    const struct chunk_row *row = &head->row;
+    uint64_t numbers = 0;
+    uint64_t channels = 0;
+    return row->count == 0 ||
+           (row->ifs > 0 && row->average > 0 && multiply_u64(row->ifs, row->count, &numbers) &&
+            head->place.row_bytes % numbers == 0 &&
+            multiply_u64(row->count, row->average, &channels) && channels < UINT64_C(1) << 62 &&
+            row->first < UINT64_C(1) << 62 && row->each < UINT64_C(1) << 31 &&
+            row->first + channels <= head->chunking.coarse * row->each);
+}
+
 /* Numbers that the rest of the program may divide by and allocate for. */
 static int head_makes_sense(const struct journal_head *head)
 {
@@ -391,7 +424,8 @@ static int head_makes_sense(const struct journal_head *head)
            place->row_bytes > 0 && multiply_u64(place->rows, place->row_bytes, &bytes) &&
            bytes < UINT64_C(1) << 62 &&
            place->span_rows == spans_rows(place->rows, place->row_bytes) &&
-           spans_count(place) <= MOST_SPANS && export_rows_makes_sense(&head->rows, place);
+           spans_count(place) <= MOST_SPANS && export_rows_makes_sense(&head->rows, place) &&
+           head_has_sensible_row(head);
 }
 
 int journal_head_unpack(struct unpack *in, struct journal_head *out)
@@ -407,6 +441,10 @@ int journal_head_unpack(struct unpack *in, struct journal_head *out)
             head_unpack_numbers(in, &out->chunking.group_coarse, 1);
             head_unpack_numbers(in, &out->chunking.coarse, 1);
             in->failed |= out->chunking.group_coarse == 0;
+            if (!in->failed && in->at < in->length) {
+                unpack_fields(in, out, row_fields, ROW_FIELDS);
+                in->failed |= out->row.count == 0;
+            }
         } else {
             head_unpack_numbers(in, &out->synthesis.shape, HEAD_SYNTHESIS);
             head_unpack_wisdom(in, out->synthesis.wisdom, sizeof out->synthesis.wisdom);
@@ -426,7 +464,7 @@ struct beside_runs beside_runs_of(const struct chunking *chunking, const struct 
                                   const struct beside *beside)
 {
     uint64_t row = beside->row_bytes;
-    const struct chunk_pieces pieces = chunk_pieces_of(chunking, chunk, row, beside->ifs, 1);
+    const struct chunk_pieces pieces = chunk_pieces_of(chunking, chunk, row, &beside->row);
     int is_whole = pieces.size == row;
     return (struct beside_runs){.at = beside->offset + beside->first * row + pieces.first,
                                 .row = row,
@@ -441,7 +479,10 @@ struct beside_shape beside_shape_of(const struct product_place *place,
                                     const struct product_spec *spec)
 {
     return (struct beside_shape){.lines = (uint64_t)spec->nifs * spec->frequencies,
-                                 .ifs = spec->nifs,
+                                 .row = plan_products_row(spec),
+                                 .weights_row = plan_products_weights_row(spec),
+                                 .cells_row = spec->flag.is_on ? plan_products_cells_row(spec)
+                                                               : (struct chunk_row){.ifs = 1},
                                  .weights = place->weights_offset > 0 ? ifs_weights(spec) : 0,
                                  .cells = spec->flag.is_on     ? flagged_cells(spec)
                                           : spec->visibilities ? 1
@@ -478,20 +519,22 @@ static uint32_t beside_list(const struct product_place *place, const struct besi
 {
     uint64_t lines = shape->lines;
     uint64_t cells = shape->cells;
-    uint64_t ifs = shape->ifs;
+    const struct chunk_row row = shape->row;
     uint64_t block = max_u64(place->scale_rows, 1);
     uint64_t first = rows.first / block;
     uint64_t blocks = ceil_div_u64(rows.count, block);
     uint64_t scales = min_u64(blocks, place->scales - min_u64(first, place->scales));
     const struct beside list[MOST_BESIDE] = {
-        {place->weights_offset, shape->weights * sizeof(float), rows.first, rows.count, ifs},
-        {place->flags_offset, shape->cell, rows.first * cells, rows.count * cells, ifs},
+        {place->weights_offset, shape->weights * sizeof(float), rows.first, rows.count,
+         shape->weights_row},
+        {place->flags_offset, shape->cell, rows.first * cells, rows.count * cells,
+         shape->cells_row},
         {place->kurtosis_offset, shape->cell * sizeof(float), rows.first * cells,
-         rows.count * cells, ifs},
-        {place->scale_offset, lines * sizeof(float), first, scales, ifs},
-        {place->offset_offset, lines * sizeof(float), first, scales, ifs},
-        {place->low_offset, lines * sizeof(uint16_t), first, blocks, ifs},
-        {place->high_offset, lines * sizeof(uint16_t), first, blocks, ifs}};
+         rows.count * cells, shape->cells_row},
+        {place->scale_offset, lines * sizeof(float), first, scales, row},
+        {place->offset_offset, lines * sizeof(float), first, scales, row},
+        {place->low_offset, lines * sizeof(uint16_t), first, blocks, row},
+        {place->high_offset, lines * sizeof(uint16_t), first, blocks, row}};
     uint32_t count = 0;
     for (uint32_t i = 0; i < MOST_BESIDE; i++) {
         if (list[i].offset > 0) {
@@ -514,9 +557,7 @@ status_t beside_sum(const struct beside_file *file, const struct chunk *chunk,
         }
     }
     /* Holes of a chunk's rows are its own if all of their streams are. */
-    const uint64_t row = file->place->row_bytes;
-    if (file->place->holes_offset > 0 &&
-        chunk_pieces_of(file->chunking, chunk, row, file->shape.ifs, file->column).size == row) {
+    if (file->place->holes_offset > 0 && chunk->streams == file->chunking->streams) {
         TRY(beside_add_stored(file, file->place->holes_offset + rows.first, rows.count, sum));
     }
     return STATUS_OK;

@@ -37,6 +37,8 @@ struct journal_head {
     /* Parameters that another run could choose differently without an error, but that a resumed run
      * keeps. */
     struct chunking chunking; /* its blocks are each run's own */
+    struct chunk_row row; /* how streams make rows, of groups of coarse channels that are flagged,
+                             averaged, or kept in part; count 0: others */
     enum backend_kind backend;
     struct channelise_choice choice;
     struct filter_choice filters[JOB_FILTERS]; /* backend AUTO: there is none, also of the next */
@@ -77,7 +79,7 @@ int journal_head_unpack(struct unpack *in, struct journal_head *out);
 struct beside {
     uint64_t offset, row_bytes; /* of the whole dataset; offset 0: there is none */
     uint64_t first, rows;
-    uint64_t ifs; /* of a row */
+    struct chunk_row row;
 };
 
 /* Returns a chunk's part of a dataset, as `count` runs of `bytes` bytes: one of all rows, or where
@@ -93,10 +95,10 @@ struct beside_runs beside_runs_of(const struct chunking *chunking, const struct 
                                   const struct beside *beside);
 
 /* Sizes of what is beside a row: numbers of a row or block that have scales, weights, cells of a
- * row, numbers of a cell. */
+ * row, numbers of a cell; and how these come of streams. */
 struct beside_shape {
     uint64_t lines, weights, cells, cell;
-    uint64_t ifs;
+    struct chunk_row row, weights_row, cells_row;
 };
 struct beside_shape beside_shape_of(const struct product_place *place,
                                     const struct product_spec *spec);
@@ -113,7 +115,6 @@ struct beside_file {
     const struct product_place *place;
     struct beside_shape shape;
     const struct chunking *chunking;
-    uint64_t column; /* struct output_spec_item's */
 };
 
 /* Computes, from the file, the sum of the data beside the rows of a chunk. Fails with DATA. */

@@ -8,6 +8,7 @@
 #include "io/file_rights.h"
 #include "output/journal.h"
 #include "plan/budget.h"
+#include "plan/plan_products.h"
 #include "product/export/export_rows.h"
 
 #include <inttypes.h>
@@ -29,6 +30,13 @@ void output_spec_free(struct output_spec *spec)
     inputs_free(&spec->inputs);
     free(spec->items);
     *spec = (struct output_spec){0};
+}
+
+struct chunk_row output_spec_row(const struct output_spec_item *item)
+{
+    struct chunk_row row = plan_products_row(&item->spec);
+    row.column = item->column;
+    return row;
 }
 
 status_t output_spec_of_products(const struct job *job, const struct archive *archive,

@@ -34,6 +34,9 @@ struct output_spec_item {
     uint64_t column;                 /* each of these is made of this many of the chunking's */
 };
 
+/* Returns how the chunking's streams make its rows. */
+struct chunk_row output_spec_row(const struct output_spec_item *item);
+
 struct output_spec {
     const struct job *job;
     struct inputs inputs; /* every file that is read */

@@ -7,6 +7,7 @@
 #include "io/mark.h"
 #include "output/journal.h"
 #include "output/outputs_parts.h"
+#include "plan/plan_products.h"
 #include "product/flagged.h"
 #include "product/ifs.h"
 #include "product/kind/visibilities_kind.h"
@@ -80,7 +81,7 @@ static status_t beside_put_flags(const outputs_t *outputs, struct output *output
 {
     unsigned char flags[1 << 16];
     const struct beside beside = {output->place.flags_offset, ifs_weights(spec), first_row, rows,
-                                  spec->nifs};
+                                  plan_products_weights_row(spec)};
     const struct beside_runs runs = beside_runs_of(&outputs->spec->chunking, chunk, &beside);
     for (uint64_t i = 0; i < runs.count; i++) {
         for (uint64_t done = 0; done < runs.bytes; done += sizeof flags) {
@@ -112,8 +113,7 @@ struct beside_file outputs_beside_file(const outputs_t *outputs, uint32_t produc
                                 .path = output->part,
                                 .place = &output->place,
                                 .shape = beside_shape_of(&output->place, &item->spec),
-                                .chunking = &outputs->spec->chunking,
-                                .column = item->column};
+                                .chunking = &outputs->spec->chunking};
 }
 
 status_t outputs_weigh(void *context, uint32_t product, const struct chunk *chunk,
@@ -123,7 +123,7 @@ status_t outputs_weigh(void *context, uint32_t product, const struct chunk *chun
     struct output *output = &outputs->outputs[product];
     const struct product_spec *spec = &outputs->spec->items[product].spec;
     const struct beside beside = {output->place.weights_offset, ifs_weights(spec) * sizeof *weights,
-                                  first_row, rows, spec->nifs};
+                                  first_row, rows, plan_products_weights_row(spec)};
     TRY(beside_put(outputs, output, chunk, &beside, weights));
     return spec->visibilities
                ? beside_put_flags(outputs, output, chunk, spec, first_row, rows, weights)
@@ -139,7 +139,7 @@ status_t outputs_flag(void *context, uint32_t product, const struct chunk *chunk
     uint64_t all = spec->rows * flagged_cells(spec);
     uint64_t count = first_cell < all ? min_u64(cells, all - first_cell) : 0;
     struct beside beside = {output->place.flags_offset, flagged_row(spec), first_cell, count,
-                            spec->nifs};
+                            plan_products_cells_row(spec)};
     TRY(beside_put(outputs, output, chunk, &beside, flags->flags));
     if (flags->kurtosis) {
         beside.offset = output->place.kurtosis_offset;
@@ -161,11 +161,11 @@ status_t outputs_step(void *context, uint32_t product, const struct chunk *chunk
     uint64_t scales = min_u64(steps->count, place->scales - min_u64(steps->first, place->scales));
     const uint64_t floats = lines * sizeof(float);
     const uint64_t counts = lines * sizeof(uint16_t);
-    const uint64_t ifs = spec->nifs;
-    const struct beside besides[] = {{place->scale_offset, floats, steps->first, scales, ifs},
-                                     {place->offset_offset, floats, steps->first, scales, ifs},
-                                     {place->low_offset, counts, steps->first, steps->count, ifs},
-                                     {place->high_offset, counts, steps->first, steps->count, ifs}};
+    const struct chunk_row row = plan_products_row(spec);
+    const struct beside besides[] = {{place->scale_offset, floats, steps->first, scales, row},
+                                     {place->offset_offset, floats, steps->first, scales, row},
+                                     {place->low_offset, counts, steps->first, steps->count, row},
+                                     {place->high_offset, counts, steps->first, steps->count, row}};
     const void *const data[] = {steps->scale, steps->offset, steps->low, steps->high};
     for (size_t i = 0; i < sizeof data / sizeof *data; i++) {
         TRY(beside_put(outputs, output, chunk, &besides[i], data[i]));

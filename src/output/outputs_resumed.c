@@ -137,8 +137,8 @@ static struct resumed_part resumed_part_of(const outputs_t *outputs, uint32_t pr
     struct resumed_part part = {
         .output = output, .item = item, .chunk = chunk_at(chunking, number)};
     part.rows = outputs_rows_of(outputs, product, &part.chunk);
-    part.pieces = chunk_pieces_of(chunking, &part.chunk, output->place.row_bytes, item->spec.nifs,
-                                  item->column);
+    const struct chunk_row row = output_spec_row(item);
+    part.pieces = chunk_pieces_of(chunking, &part.chunk, output->place.row_bytes, &row);
     return part;
 }
 

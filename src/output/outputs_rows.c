@@ -367,6 +367,9 @@ static status_t rows_put_other(struct output *output, const struct summing *summ
     uint64_t together = 0;
     uint64_t last = summing->first_row + summing->rows - 1;
     uint64_t at = export_rows_at(&output->rows, summing->first_row, &together);
+    if (pieces->count == 0) {
+        return STATUS_OK;
+    }
     if (pieces->count == 1) {
         TRY(export_writer_put(output->writer, summing->first_row, summing->rows, pieces->first,
                               pieces->size, data));
@@ -386,9 +389,9 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
     outputs_t *outputs = context;
     struct output *output = &outputs->outputs[product];
     const struct output_spec_item *item = &outputs->spec->items[product];
-    uint64_t row_bytes = output->place.row_bytes;
+    const struct chunk_row row = output_spec_row(item);
     const struct chunk_pieces pieces =
-        chunk_pieces_of(&outputs->spec->chunking, chunk, row_bytes, item->spec.nifs, item->column);
+        chunk_pieces_of(&outputs->spec->chunking, chunk, output->place.row_bytes, &row);
     struct summing summing = {output, first_row, rows, pieces, data};
     output->first_span = chunk->first * item->ratio / item->integrate / output->place.span_rows;
     TRY(output->writer ? rows_put_other(output, &summing) : rows_put(outputs, &summing));
@@ -399,7 +402,8 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
     } else if (!item->has_times_across && chunk->first_stream == 0) {
         TRY(rows_put_times(outputs, product, first_row, rows));
     }
-    TRY(rows_put_holes(outputs, product, pieces.size == row_bytes, first_row, rows, holes));
+    TRY(rows_put_holes(outputs, product, chunk->streams == outputs->spec->chunking.streams,
+                       first_row, rows, holes));
     outputs->chunk_bytes += rows * pieces.count * pieces.size;
     return STATUS_OK;
 }

@@ -291,9 +291,9 @@ static status_t channelising_turn_to(struct channelising *p, uint32_t i, const s
     for (uint32_t j = 0; j < bank->maker->noutputs; j++) {
         uint32_t product = bank->products[j];
         if (plan_products_rounds(work, product)) {
-            const struct chunk_pieces lines = chunk_pieces_of(
-                &work->chunking, chunk, plan_products_lines(work, product, work->chunking.streams),
-                work->products[product].spec.nifs, 1);
+            const struct chunk_row row = plan_products_row(&work->products[product].spec);
+            const struct chunk_pieces lines =
+                chunk_pieces_of(&work->chunking, chunk, row.ifs * row.count, &row);
             free(memory_move(&factors));
             TRY_OUT(memory_zeroed((size_t)(lines.count * lines.size), sizeof *factors, "scales",
                                   &factors));

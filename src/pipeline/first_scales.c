@@ -2,6 +2,7 @@
 #include "pipeline/pipeline_kinds.h"
 
 #include "base/memory.h"
+#include "plan/plan_products.h"
 #include "product/ifs.h"
 
 #include <stdlib.h>
@@ -30,8 +31,8 @@ static status_t first_scales_take(void *context, uint32_t product, const struct 
     struct first_scales *first = context;
     const struct chunking *chunking = &first->work->chunking;
     uint64_t all = first_scales_count(first->work, product) / 2;
-    const struct chunk_pieces lines =
-        chunk_pieces_of(chunking, chunk, all, first->work->products[product].spec.nifs, 1);
+    const struct chunk_row row = plan_products_row(&first->work->products[product].spec);
+    const struct chunk_pieces lines = chunk_pieces_of(chunking, chunk, all, &row);
     float *of = first->of[product];
     for (uint64_t k = 0; k < lines.count && of && steps->first == 0; k++) {
         float *to = of + lines.first + k * lines.step;

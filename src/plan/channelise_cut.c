@@ -74,9 +74,10 @@ static int cut_coarse(struct channelise_plan *work, uint32_t streams)
 {
     const uint32_t others = work->chunking.streams / work->archive->nselected[AXIS_CHAN];
     uint32_t coarse = channelise_plan_coarse(work);
-    while (work->groups.are_coarse && coarse > 1) {
+    const uint32_t least = work->groups.coarse;
+    while (least > 0 && coarse > least) {
         uint32_t factor = 2;
-        while (coarse % factor > 0) {
+        while (coarse / least % factor > 0) {
             factor++;
         }
         coarse /= factor;
@@ -188,13 +189,13 @@ static int cut_suits(const struct channelise_plan *work, const struct budget_gro
  * the rows of some product. */
 static int cut_groups_cost(const struct channelise_plan *work, const struct budget_group *group)
 {
-    const struct chunk chunk = chunk_at(&work->chunking, 0);
     int costs = group->reads_twice;
     for (uint32_t i = 0; i < work->job->nproducts && work->is_bank; i++) {
         const struct channelise_plan_product *product = &work->products[i];
-        const struct chunk_pieces pieces =
-            chunk_pieces_of(&work->chunking, &chunk, product->row_bytes, product->spec.nifs, 1);
-        costs |= pieces.size < SHORT_PIECE;
+        const uint64_t all = product->spec.nifs * product->spec.frequencies;
+        const uint64_t lines = plan_products_lines(work, i, work->chunking.group_streams);
+        const uint32_t pieces = work->chunking.group_coarse > 0 ? product->spec.nifs : 1;
+        costs |= product->row_bytes / all * (lines / pieces) < SHORT_PIECE;
     }
     return chunk_groups(&work->chunking) > 1 && costs;
 }
@@ -415,13 +416,14 @@ static status_t cut_all(struct channelise_plan *work, uint64_t memory, const str
             "%s: no chunk can contain whole rows of all products: their integrate (times "
             "scale_rows) have no sensible common multiple",
             work->job->path);
-    REQUIRE(
-        !begun ||
-            (begun->spectra == work->chunking.spectra && begun->streams == work->chunking.streams &&
-             begun->chunk_spectra % quantum == 0 &&
-             (begun->group_coarse == 0 || begun->coarse == work->archive->nselected[AXIS_CHAN])),
-        STATUS_USAGE, "%s: its products were begun in other chunks: --restart begins anew",
-        work->job->path);
+    REQUIRE(!begun ||
+                (begun->spectra == work->chunking.spectra &&
+                 begun->streams == work->chunking.streams && begun->chunk_spectra % quantum == 0 &&
+                 (begun->group_coarse == 0 ||
+                  (begun->coarse == work->archive->nselected[AXIS_CHAN] &&
+                   work->groups.coarse > 0 && begun->group_coarse % work->groups.coarse == 0))),
+            STATUS_USAGE, "%s: its products were begun in other chunks: --restart begins anew",
+            work->job->path);
     TRY(cut_settle_groups(work, max_u64(*budget, whole), begun, group));
     uint64_t block = cut_largest_block(work, group, *budget);
     const uint64_t ratio = memory > work->job->cut.memory

@@ -99,7 +99,8 @@ struct channelise_plan {
     struct {
         uint32_t quantum; /* streams that products take together: groups are of multiples of it, or
                              of all, */
-        int are_coarse;   /* or of some coarse channels of all polarisations */
+        uint32_t coarse;  /* or of a multiple of this number of coarse channels, which divides all,
+                             of all polarisations; 0: there are none such */
         uint64_t read_bytes; /* of one sample of each stream, by all groups together */
     } groups;
 };

@@ -59,18 +59,36 @@ uint64_t chunk_share(const struct chunking *chunking, uint64_t whole, uint32_t s
            whole % chunking->streams * streams / chunking->streams;
 }
 
-struct chunk_pieces chunk_pieces_of(const struct chunking *chunking, const struct chunk *chunk,
-                                    uint64_t whole, uint64_t ifs, uint64_t column)
+struct chunk_kept chunk_kept_of(const struct chunk_row *row, const struct chunk *chunk)
 {
-    if (chunk->stride > chunk->run) {
-        const uint64_t line = whole / ifs;
-        return (struct chunk_pieces){line / chunk->stride * chunk->first_stream,
-                                     line / chunk->stride * chunk->run, line, ifs};
+    if (!chunk_is_coarse(chunk)) {
+        return (struct chunk_kept){row->first, 0, row->count};
     }
-    if (column > 1) {
-        const uint64_t one = whole / ceil_div_u64(chunking->streams, column);
-        return (struct chunk_pieces){chunk->first_stream / column * one,
-                                     ceil_div_u64(chunk->streams, column) * one, 0, 1};
+    const uint64_t first = chunk->first_stream * row->each;
+    const uint64_t from = max_u64(first, row->first);
+    const uint64_t end = row->first + row->count * row->average;
+    const uint64_t till = min_u64(first + chunk->run * row->each, end);
+    const uint64_t before = min_u64((from - row->first) / row->average, row->count);
+    return (struct chunk_kept){from - first, before,
+                               from < till ? (till - from) / row->average : 0};
+}
+
+struct chunk_pieces chunk_pieces_of(const struct chunking *chunking, const struct chunk *chunk,
+                                    uint64_t whole, const struct chunk_row *row)
+{
+    if (chunk_is_coarse(chunk)) {
+        const uint64_t line = whole / row->ifs;
+        const uint64_t one = line / (row->count > 0 ? row->count : chunk->stride);
+        const struct chunk_kept kept =
+            row->count > 0 ? chunk_kept_of(row, chunk)
+                           : (struct chunk_kept){0, chunk->first_stream, chunk->run};
+        return (struct chunk_pieces){one * kept.first, one * kept.count, line,
+                                     kept.count > 0 ? row->ifs : 0};
+    }
+    if (row->column > 1) {
+        const uint64_t one = whole / ceil_div_u64(chunking->streams, row->column);
+        return (struct chunk_pieces){chunk->first_stream / row->column * one,
+                                     ceil_div_u64(chunk->streams, row->column) * one, 0, 1};
     }
     return (struct chunk_pieces){chunk_share(chunking, whole, chunk->first_stream),
                                  chunk_share(chunking, whole, chunk->streams), 0, 1};

@@ -59,19 +59,47 @@ uint64_t chunk_block(const struct chunking *chunking, const struct chunk *chunk,
  * channelise_plan, groups). */
 uint64_t chunk_share(const struct chunking *chunking, uint64_t whole, uint32_t streams);
 
+/* How streams make a row: a line for each of `ifs` ifs, or columns that `column` streams make (else
+ * 1), the last one of fewer. The coarse channels have equal parts of a line if `count` is 0. Else a
+ * line has `count` numbers, each of `average` channels, from channel `first` on of all coarse
+ * channels side by side, x `each`. */
+struct chunk_row {
+    uint64_t ifs, column;
+    uint64_t first, count, average, each;
+};
+
+/* Returns the same row of `ifs` ifs before channels were averaged. */
+static inline struct chunk_row chunk_row_of_channels(struct chunk_row row, uint64_t ifs)
+{
+    return (struct chunk_row){ifs, 1, row.first, row.count * row.average, 1, row.each};
+}
+
+/* Numbers of a line that are of a chunk's coarse channels: `count` from number `first` on. They
+ * begin with the chunk's channel `from`. */
+struct chunk_kept {
+    uint64_t from, first, count;
+};
+struct chunk_kept chunk_kept_of(const struct chunk_row *row, const struct chunk *chunk);
+
 /* The same of a chunk, and where that is in such a row: `count` pieces of `size` each, the first
- * one at `first`, `step` from one to the next. Rows have a line for each of `ifs` ifs, or columns
- * that `column` streams make (else 1), the last one of fewer. */
+ * one at `first`, `step` from one to the next. A chunk without part in it has no pieces. */
 struct chunk_pieces {
     uint64_t first, size, step, count;
 };
 struct chunk_pieces chunk_pieces_of(const struct chunking *chunking, const struct chunk *chunk,
-                                    uint64_t whole, uint64_t ifs, uint64_t column);
+                                    uint64_t whole, const struct chunk_row *row);
 
 /* Returns the place in the row of the chunk's own unit i. */
 static inline uint64_t chunk_pieces_at(const struct chunk_pieces *pieces, uint64_t i)
 {
     return pieces->first + i / pieces->size * pieces->step + i % pieces->size;
+}
+
+/* Whether a chunk has some coarse channels of all other streams, not streams that follow each
+ * other. */
+static inline int chunk_is_coarse(const struct chunk *chunk)
+{
+    return chunk->stride > chunk->run;
 }
 
 /* Returns the streams of a chunk. */

@@ -204,19 +204,20 @@ static struct span flag_mask_rows(const flag_mask_t *mask, double from, double t
     return (struct span){(uint64_t)fmin(fmax(first, 0), rows), (uint64_t)fmin(fmax(end, 0), rows)};
 }
 
-static void flag_mask_mark_row(const flag_mask_t *mask, uint64_t first_if, uint64_t ifs,
+static void flag_mask_mark_row(const flag_mask_t *mask, const struct flag_mask_part *part,
                                unsigned char *flags)
 {
     const struct product *product = mask->product;
+    const struct span *touched = mask->touched + part->first;
     int is_same = product->flags.ifs == mask->ifs;
-    for (uint64_t s = 0; s < ifs; s++) {
-        uint64_t from = is_same ? first_if + s : 0;
+    for (uint64_t s = 0; s < part->ifs; s++) {
+        uint64_t from = is_same ? part->first_if + s : 0;
         uint64_t end = is_same ? from + 1 : product->flags.ifs;
-        for (uint64_t i = 0; i < mask->channels; i++) {
+        for (uint64_t i = 0; i < part->channels; i++) {
             for (uint64_t f = from; f < end; f++) {
                 const unsigned char *row = mask->row + f * product->flags.channels;
-                for (uint64_t at = mask->touched[i].first; at < mask->touched[i].end; at++) {
-                    flags[s * mask->channels + i] |= row[mask->theirs[at].at] ? FLAG_MASK : 0;
+                for (uint64_t at = touched[i].first; at < touched[i].end; at++) {
+                    flags[s * part->channels + i] |= row[mask->theirs[at].at] ? FLAG_MASK : 0;
                 }
             }
         }
@@ -225,7 +226,7 @@ static void flag_mask_mark_row(const flag_mask_t *mask, uint64_t first_if, uint6
 
 /* ---- both ---- */
 
-status_t flag_mask_mark(flag_mask_t *mask, uint64_t cell, uint64_t first_if, uint64_t ifs,
+status_t flag_mask_mark(flag_mask_t *mask, uint64_t cell, const struct flag_mask_part *part,
                         unsigned char *flags)
 {
     double centre = mask->time.first + (double)cell * mask->time.step;
@@ -235,9 +236,9 @@ status_t flag_mask_mark(flag_mask_t *mask, uint64_t cell, uint64_t first_if, uin
         const struct range *range = &mask->ranges[i];
         int is_in = centre - half < range->to && centre + half > range->from;
         for (uint64_t k = range->first; k <= range->last && is_in; k++) {
-            uint64_t at = range->is_by_hz ? mask->by_hz[k].at : k;
-            for (uint64_t s = 0; s < ifs; s++) {
-                flags[s * mask->channels + at] |= FLAG_MASK;
+            uint64_t at = (range->is_by_hz ? mask->by_hz[k].at : k) - part->first;
+            for (uint64_t s = 0; s < part->ifs && at < part->channels; s++) {
+                flags[s * part->channels + at] |= FLAG_MASK;
             }
         }
     }
@@ -253,7 +254,7 @@ status_t flag_mask_mark(flag_mask_t *mask, uint64_t cell, uint64_t first_if, uin
                           mask->row, bytes));
             mask->row_at = row;
         }
-        flag_mask_mark_row(mask, first_if, ifs, flags);
+        flag_mask_mark_row(mask, part, flags);
     }
     return STATUS_OK;
 }

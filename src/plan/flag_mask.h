@@ -26,10 +26,17 @@ typedef struct flag_mask flag_mask_t;
 status_t flag_mask_create(const char *path, const struct product_spec *spec, flag_mask_t **out);
 void flag_mask_destroy(flag_mask_t *mask);
 
-/* Marks (FLAG_MASK) what of a cell is masked. Not for several threads at once. Fails with DATA.
+/* Some ifs of a row of cells, and some of all channels of the bank. */
+struct flag_mask_part {
+    uint64_t first_if, ifs;
+    uint64_t first, channels;
+};
+
+/* Marks (FLAG_MASK) what of a part of a cell is masked. Not for several threads at once. Fails with
+ * DATA.
  *
- *   flags   uint8 [ifs][channels] of ifs from first_if on, all channels of the bank */
-status_t flag_mask_mark(flag_mask_t *mask, uint64_t cell, uint64_t first_if, uint64_t ifs,
+ *   flags   uint8 [ifs][channels] */
+status_t flag_mask_mark(flag_mask_t *mask, uint64_t cell, const struct flag_mask_part *part,
                         unsigned char *flags);
 
 #endif

@@ -562,10 +562,42 @@ static void products_settle_output(struct channelise_plan *work, uint32_t i)
     }
 }
 
+struct chunk_row plan_products_row(const struct product_spec *spec)
+{
+    return (struct chunk_row){.ifs = spec->nifs,
+                              .column = 1,
+                              .first = spec->first_frequency,
+                              .count = spec->frequencies,
+                              .average = spec->average,
+                              .each = spec->bank.nchannels};
+}
+
+struct chunk_row plan_products_weights_row(const struct product_spec *spec)
+{
+    return spec->flag.is_on ? plan_products_row(spec) : (struct chunk_row){spec->nifs, .column = 1};
+}
+
+struct chunk_row plan_products_cells_row(const struct product_spec *spec)
+{
+    return chunk_row_of_channels(plan_products_row(spec), flagged_ifs(spec));
+}
+
 uint64_t plan_products_lines(const struct channelise_plan *work, uint32_t i, uint32_t streams)
 {
     const struct product_spec *spec = &work->products[i].spec;
-    return chunk_share(&work->chunking, spec->nifs * spec->frequencies, streams);
+    const uint64_t all = spec->nifs * spec->frequencies;
+    const uint32_t coarse = work->chunking.group_coarse;
+    if (coarse == 0 || streams == work->chunking.streams) {
+        return chunk_share(&work->chunking, all, streams);
+    }
+    return min_u64(all, spec->nifs * (coarse * (uint64_t)spec->bank.nchannels / spec->average));
+}
+
+uint64_t plan_products_weights(const struct channelise_plan *work, uint32_t i, uint32_t streams)
+{
+    const struct product_spec *spec = &work->products[i].spec;
+    return spec->flag.is_on ? plan_products_lines(work, i, streams)
+                            : chunk_share(&work->chunking, ifs_weights(spec), streams);
 }
 
 int plan_products_outrun_writer(const struct channelise_plan *work)
@@ -605,7 +637,7 @@ uint64_t plan_products_held_bytes(const struct channelise_plan *work, uint32_t i
     uint64_t held = min_u64(spec->steps.rows, spec->rows);
     uint64_t lines = plan_products_lines(work, i, streams);
     uint64_t floats = product_row_bytes(spec->kind, 1, lines);
-    uint64_t beside = chunk_share(&work->chunking, ifs_weights(spec), streams);
+    uint64_t beside = plan_products_weights(work, i, streams);
     return combined + held * floats +
            (held + rows) * (sets * floats * spec->steps.bits / 32 + beside * sizeof(float)) +
            lines * (measured + 2 * sizeof(float) + (rows / held + 2) * told);
@@ -647,12 +679,25 @@ struct plan_products_shape plan_products_shape_of(const struct channelise_plan *
                                         spec->bank.nchannels};
 }
 
-/* Whether each coarse channel of product i is made of that one alone, by steps that know which
- * coarse channels they have. */
-static int products_cut_coarse(const struct channelise_plan *work, uint32_t i)
+/* Returns the smallest number of coarse channels, a divisor of all, whose multiples no averaged
+ * channel of product i crosses. */
+static uint32_t products_cut_coarse(const struct channelise_plan *work, uint32_t i)
 {
     const struct product_spec *spec = &work->products[i].spec;
-    return spec->frequencies == bank_channels(spec) && !spec->flag.is_on;
+    const uint32_t all = spec->archive->nselected[AXIS_CHAN];
+    const uint64_t first = spec->first_frequency;
+    const uint64_t end = first + spec->frequencies * spec->average;
+    uint32_t coarse = 1;
+    for (uint64_t at = 0; at < all; at += coarse) {
+        const uint64_t border = at * spec->bank.nchannels;
+        if (border > first && border < end && (border - first) % spec->average > 0) {
+            do {
+                coarse++;
+            } while (all % coarse > 0);
+            at = 0; /* anew, from border `coarse` on */
+        }
+    }
+    return coarse;
 }
 
 /* Streams that are in one group. */
@@ -708,7 +753,7 @@ status_t plan_products_settle(struct channelise_plan *work)
 {
     const struct job *job = work->job;
     work->groups.quantum = 1;
-    work->groups.are_coarse = work->is_bank && filter_plan_fan(work->filters) == 1 && !work->array;
+    work->groups.coarse = work->is_bank && filter_plan_fan(work->filters) == 1 && !work->array;
     for (uint32_t i = 0; i < job->nproducts; i++) {
         struct channelise_plan_product *product = &work->products[i];
         uint64_t spectra = channelise_plan_bank_of(work, i)->spectra;
@@ -725,7 +770,9 @@ status_t plan_products_settle(struct channelise_plan *work)
                 STATUS_USAGE, "%s: product %s would have an absurd size", job->path,
                 job->products[i].file);
         work->groups.quantum = (uint32_t)max_u64(work->groups.quantum, products_together(work, i));
-        work->groups.are_coarse = work->groups.are_coarse && products_cut_coarse(work, i);
+        work->groups.coarse = work->groups.coarse ? (uint32_t)lcm_u64(work->groups.coarse,
+                                                                      products_cut_coarse(work, i))
+                                                  : 0;
         products_settle_output(work, i);
         TRY(work->is_bank ? products_settle_flag(work, i) : STATUS_OK);
     }

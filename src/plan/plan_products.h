@@ -12,6 +12,12 @@ struct channelise_output plan_ifs_output(const struct job_product *job);
  * not, sizes that do not fit; with DATA, DEVICE, STOPPED. */
 status_t plan_products_settle(struct channelise_plan *work);
 
+/* Return how streams make rows of a product of a filter bank: of its numbers, weights, and cells.
+ */
+struct chunk_row plan_products_row(const struct product_spec *spec);
+struct chunk_row plan_products_weights_row(const struct product_spec *spec);
+struct chunk_row plan_products_cells_row(const struct product_spec *spec);
+
 /* Returns the bytes of a row of product i, of `streams` streams, as the backend makes it. */
 uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams);
 
@@ -28,8 +34,10 @@ int plan_products_is_changed(const struct channelise_plan *work, uint32_t i);
 int plan_products_rounds(const struct channelise_plan *work, uint32_t i);
 
 /* Returns the numbers of a row of the product that `streams` streams make: lines; for spectra,
- * pairs. */
+ * pairs; of groups of coarse channels the maximum. */
 uint64_t plan_products_lines(const struct channelise_plan *work, uint32_t i, uint32_t streams);
+/* Returns their weights likewise, if it has weights. */
+uint64_t plan_products_weights(const struct channelise_plan *work, uint32_t i, uint32_t streams);
 /* Returns whether enough threads compute to wait for the one thread that finishes and writes rows.
  */
 int plan_products_outrun_writer(const struct channelise_plan *work);

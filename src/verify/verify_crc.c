@@ -31,6 +31,7 @@ enum {
 struct stretch {
     uint64_t first_row, rows;
     struct chunk_pieces pieces; /* bytes of each row */
+    uint64_t has_times;         /* the time stamps of its rows go with it */
     uint64_t is_beside;         /* its rows are as written, but not the data beside them */
 };
 
@@ -108,7 +109,7 @@ static status_t crc_compare_stamps(const struct check *check, const struct stret
     if (is_across && stretch->first_row == 0) {
         TRY(crc_compare_times(check, stretch->pieces.first / crc_time_bytes(check),
                               stretch->pieces.size / crc_time_bytes(check), same));
-    } else if (!is_across && stretch->pieces.first == 0) {
+    } else if (!is_across && stretch->has_times) {
         TRY(crc_compare_times(check, stretch->first_row, stretch->rows, same));
     }
     return STATUS_OK;
@@ -164,18 +165,22 @@ static status_t crc_check_span(void *context, driver_t *driver, uint64_t span)
     const struct product_place *place = &check->product->place;
     uint64_t first = span * place->span_rows;
     struct stretch stretch = {
-        first, min_u64(place->span_rows, place->rows - first), {0, place->row_bytes, 0, 1}, 0};
+        first, min_u64(place->span_rows, place->rows - first), {0, place->row_bytes, 0, 1}, 1, 0};
     return crc_check_stretch(check, driver, &stretch, &check->expected[span], 1);
 }
 
 /* Returns the shape of a file that was opened. */
-static struct beside_shape beside_shape_of_product(const struct product *product)
+static struct beside_shape beside_shape_of_product(const struct product *product,
+                                                   const struct chunk_row *row)
 {
+    const struct chunk_row of_coarse = {.ifs = row->ifs};
     uint64_t parts = product_quantity(product->kind) == QUANTITY_SPECTRA ? 2 : 1;
     uint64_t bits = max_u64(product->bits, 1);
     uint64_t rows = max_u64(product->rows, 1);
     return (struct beside_shape){.lines = product->place.row_bytes * 8 / bits / parts,
-                                 .ifs = product->streams,
+                                 .row = *row,
+                                 .weights_row = product->flags.rows > 0 ? *row : of_coarse,
+                                 .cells_row = chunk_row_of_channels(*row, product->flags.ifs),
                                  .weights = product->weights,
                                  .cells = product->flags.rows / rows,
                                  .cell = product->flags.ifs * product->flags.channels};
@@ -187,17 +192,17 @@ static status_t crc_check_chunk(void *context, driver_t *driver, uint64_t number
     const struct journal_head *head = &check->journal->head;
     struct chunk chunk = chunk_at(&head->chunking, number);
     struct journal_rows rows = journal_head_rows(head, &chunk);
-    uint64_t row = head->place.row_bytes;
-    uint64_t column = check->product->kind == PRODUCT_CANDIDATES ? PEAK_CELL : 1;
-    struct stretch stretch = {
-        rows.first, rows.count,
-        chunk_pieces_of(&head->chunking, &chunk, row, check->product->streams, column), 0};
+    struct chunk_row row = head->row;
+    row.ifs = check->product->streams;
+    row.column = check->product->kind == PRODUCT_CANDIDATES ? PEAK_CELL : 1;
+    struct stretch stretch = {rows.first, rows.count,
+                              chunk_pieces_of(&head->chunking, &chunk, head->place.row_bytes, &row),
+                              chunk.first_stream == 0, 0};
     const struct beside_file file = {.fd = check->fd,
                                      .path = check->path,
                                      .place = &head->place,
-                                     .shape = beside_shape_of_product(check->product),
-                                     .chunking = &head->chunking,
-                                     .column = column};
+                                     .shape = beside_shape_of_product(check->product, &row),
+                                     .chunking = &head->chunking};
     uint64_t span = 0;
     uint64_t sums = journal_chunk_sums(head, number, &span);
     uint32_t beside = 0;

@@ -260,7 +260,7 @@ status_t verify_read_row(struct verify *verify, const struct chunk *chunk, uint6
     const struct product_place *place = &product->place;
     const char *path = product->path;
     const struct chunk_pieces pieces =
-        chunk_pieces_of(verify->chunking, chunk, place->row_bytes, product->streams, 1);
+        chunk_pieces_of(verify->chunking, chunk, place->row_bytes, &verify->row);
     /* Few bits become floats in place. */
     uint64_t room = pieces.count * pieces.size * 32 / product->bits;
     if (room > verify->stored_size) {

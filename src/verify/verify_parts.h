@@ -39,6 +39,7 @@ struct verify {
     void *kind;
     struct job *job;
     const struct chunking *chunking;
+    struct chunk_row row; /* how its streams make rows; of series unused */
     pipeline_t *pipeline;
     const char *input; /* in words */
     /* Chunks to check; NULL: all. */

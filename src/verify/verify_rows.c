@@ -147,7 +147,8 @@ struct verify_rows {
     float *weights;  /* of a row, [ifs][coarse channels], of flagged power [ifs][frequencies]; NULL:
                         it was not renormalised */
     uint32_t products; /* of polarisations, of a pair of stations; 0: no visibilities */
-    float *plain[2];   /* a part before it was renormalised: found, expected */
+    float *plain[2];   /* [room] a part before it was renormalised: found, expected */
+    uint64_t room;
 };
 
 status_t verify_rows_create(const struct channelise_plan *plan, struct verify_rows **out)
@@ -208,9 +209,10 @@ double verify_rows_went_in(const struct verify_rows *rows)
 struct judged {
     uint32_t groups, together, coarse;
     uint32_t first; /* its number, of streams, or of ifs where these were finished */
-    uint32_t first_coarse;
+    uint32_t first_coarse, all_coarse; /* that there are in `coarse`, where that is one */
     int has_ifs;
     uint64_t floats, channels;
+    uint64_t first_channel;               /* of a line, where it has some of its channels */
     const struct agreement_whole *wholes; /* [groups][together]; NULL: all channels are there */
 };
 
@@ -219,7 +221,8 @@ static struct judged rows_judged(const struct verify *verify, const struct produ
 {
     int is_crossed = spec->combine.polarisation == POLARISATION_IQUV ||
                      spec->combine.polarisation == POLARISATION_COHERENCY;
-    const int are_coarse = chunk->stride > chunk->run; /* then streams are judged as ifs, too */
+    const int are_coarse = chunk_is_coarse(chunk); /* then streams are judged as ifs, too */
+    const struct chunk_kept kept = chunk_kept_of(&verify->row, chunk);
     struct judged judged = {.groups = chunk->streams,
                             .together = 1,
                             .coarse = 1,
@@ -232,14 +235,16 @@ static struct judged rows_judged(const struct verify *verify, const struct produ
         judged.groups =
             (uint32_t)chunk_share(verify->chunking, spec->nifs, chunk->streams) / judged.together;
         judged.first = (uint32_t)chunk_share(verify->chunking, spec->nifs, chunk->first_stream);
-        judged.coarse = wholes ? 1 : spec->archive->nselected[AXIS_CHAN];
+        judged.all_coarse = spec->archive->nselected[AXIS_CHAN];
         if (are_coarse) {
             judged.groups = spec->nifs / judged.together;
             judged.first = 0;
-            judged.coarse = chunk->run;
+            judged.all_coarse = chunk->run;
             judged.first_coarse = chunk->first_stream;
         }
-        judged.channels = wholes ? spec->frequencies : spec->bank.nchannels;
+        judged.coarse = wholes ? 1 : judged.all_coarse;
+        judged.channels = wholes ? kept.count : spec->bank.nchannels;
+        judged.first_channel = kept.first;
     }
     judged.floats = judged.channels * (product_quantity(spec->kind) == QUANTITY_SPECTRA ? 2 : 1);
     return judged;
@@ -253,15 +258,15 @@ struct part {
     const struct agreement_whole *wholes; /* [together] */
 };
 
-static struct part rows_part(const struct verify *verify, const struct verify_rows *rows,
-                             const struct judged *judged, uint32_t index, const float *expected)
+static struct part rows_part(const struct verify *verify, const struct judged *judged,
+                             uint32_t index, const float *expected)
 {
     uint32_t group = index / judged->coarse;
     uint32_t coarse = index % judged->coarse;
     uint64_t at = ((uint64_t)group * judged->together * judged->coarse + coarse) * judged->floats;
     return (struct part){.first = judged->first + group * judged->together,
                          .coarse = judged->first_coarse + coarse,
-                         .ncoarse = judged->wholes ? rows->spec->archive->nselected[AXIS_CHAN] : 1,
+                         .ncoarse = judged->wholes ? judged->all_coarse : 1,
                          .stored = (const float *)(void *)verify->stored + at,
                          .expected = expected + at,
                          .wholes =
@@ -313,6 +318,17 @@ static double rows_went_in(const struct verify_rows *rows, const struct judged *
     return most;
 }
 
+/* Memory for parts of `floats` numbers: parts of a row differ where only some channels are kept. */
+static status_t rows_make_room(struct verify_rows *rows, uint64_t floats)
+{
+    for (int i = 0; i < 2 && floats > rows->room; i++) {
+        free(memory_move(&rows->plain[i]));
+        TRY(memory_zeroed((size_t)floats, sizeof(float), "a row", &rows->plain[i]));
+    }
+    rows->room = max_u64(rows->room, floats);
+    return STATUS_OK;
+}
+
 /* A part as it was before it was divided by its weight: what it rounds to is relative to that. Of
  * several weights the smallest is taken. */
 static status_t rows_undo_weight(struct verify_rows *rows, const struct judged *judged,
@@ -325,10 +341,8 @@ static status_t rows_undo_weight(struct verify_rows *rows, const struct judged *
     if (weight == 1) {
         return STATUS_OK;
     }
+    TRY(rows_make_room(rows, floats));
     for (int i = 0; i < 2; i++) {
-        TRY(rows->plain[i]
-                ? STATUS_OK
-                : memory_zeroed((size_t)floats, sizeof(float), "a row", &rows->plain[i]));
         for (uint64_t k = 0; k < judged->together * judged->floats; k++) {
             uint64_t at = k / judged->floats * stride + k % judged->floats;
             rows->plain[i][at] = (*numbers[i])[at] * weight;
@@ -372,14 +386,10 @@ static status_t rows_compare_flagged(struct verify *verify, struct verify_rows *
 {
     uint64_t floats = judged->together * judged->coarse * judged->floats;
     struct part plain = *part;
-    for (int i = 0; i < 2; i++) {
-        TRY(rows->plain[i]
-                ? STATUS_OK
-                : memory_zeroed((size_t)floats, sizeof(float), "a row", &rows->plain[i]));
-    }
+    TRY(rows_make_room(rows, floats));
     for (uint64_t i = 0; i < judged->together * judged->floats; i++) {
         uint64_t line = part->first + i / judged->floats;
-        uint64_t of = line * judged->floats + i % judged->floats;
+        uint64_t of = line * rows->spec->frequencies + judged->first_channel + i % judged->floats;
         float weight = rows->weights ? rows->weights[of] : 1;
         int is_blank = isnan(part->expected[i]);
         REQUIRE(is_blank == isnan(part->stored[i]), STATUS_DATA,
@@ -456,8 +466,8 @@ status_t verify_rows_compare(struct verify *verify, struct verify_rows *rows,
         TRY(file_read(verify->fd, product->path, product->place.weights_offset + row * bytes,
                       rows->weights, bytes));
     }
-    for (uint32_t i = 0; i < judged.groups * judged.coarse; i++) {
-        struct part part = rows_part(verify, rows, &judged, i, expected);
+    for (uint32_t i = 0; i < judged.groups * judged.coarse && judged.floats > 0; i++) {
+        struct part part = rows_part(verify, &judged, i, expected);
         TRY(rows->spec->flag.is_on
                 ? rows_compare_flagged(verify, rows, &judged, &part, row)
                 : rows_compare_part(verify, rows, &judged, &part, row, is_marked));

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "io/file.h"
 #include "pipeline/pipeline_kinds.h"
+#include "plan/plan_products.h"
 #include "product/compare.h"
 #include "product/flagged.h"
 #include "product/ifs.h"
@@ -155,8 +156,10 @@ static status_t spectra_compare_weights(void *context, uint32_t index, const str
     const struct product *product = verify->product;
     float *stored = NULL;
     (void)index;
+    const struct spectra *spectra = verify->kind;
+    const struct chunk_row line = plan_products_weights_row(&spectra->plan->products[0].spec);
     const struct chunk_pieces pieces =
-        chunk_pieces_of(verify->chunking, chunk, product->weights, product->streams, 1);
+        chunk_pieces_of(verify->chunking, chunk, product->weights, &line);
     const uint64_t lines = pieces.size;
     TRY_OUT(memory_zeroed((size_t)lines, sizeof *stored, "weights", &stored));
     for (uint64_t i = 0; i < rows * pieces.count; i++, weights += lines) {
@@ -193,16 +196,21 @@ static status_t spectra_compare_flags(void *context, uint32_t index, const struc
     status_t st = STATUS_OK;
     const struct verify *verify = context;
     const struct product *product = verify->product;
+    const struct spectra *spectra = verify->kind;
     unsigned char *stored = NULL;
     float *kurtosis = NULL;
     (void)index;
-    uint64_t row = product->flags.ifs * product->flags.channels;
-    uint64_t piece = chunk_share(verify->chunking, row, chunk->streams);
-    uint64_t first = chunk_share(verify->chunking, row, chunk->first_stream);
+    const uint64_t row = product->flags.ifs * product->flags.channels;
+    const struct chunk_row line = plan_products_cells_row(&spectra->plan->products[0].spec);
+    const struct chunk_pieces pieces = chunk_pieces_of(verify->chunking, chunk, row, &line);
+    const uint64_t piece = pieces.size;
+    cells = min_u64(cells, product->flags.rows - min_u64(first_cell, product->flags.rows));
     TRY_OUT(memory_zeroed((size_t)piece, 1, "flags", &stored));
     TRY_OUT(memory_zeroed((size_t)piece, sizeof *kurtosis, "kurtosis", &kurtosis));
-    for (uint64_t i = 0; i < cells && first_cell + i < product->flags.rows; i++) {
-        uint64_t at = (first_cell + i) * row + first;
+    for (uint64_t i = 0; i < cells * pieces.count; i++) {
+        const uint64_t cell = first_cell + i / pieces.count;
+        const uint64_t first = pieces.first + i % pieces.count * pieces.step;
+        uint64_t at = cell * row + first;
         TRY_OUT(
             file_read(verify->fd, product->path, product->place.flags_offset + at, stored, piece));
         if (flags->kurtosis) {
@@ -217,7 +225,7 @@ static status_t spectra_compare_flags(void *context, uint32_t index, const struc
                 "%s is not what its job and input make of it: /flags of channel %llu in cell "
                 "%llu is %u, expected %u",
                 product->path, (unsigned long long)((first + k) % product->flags.channels),
-                (unsigned long long)(first_cell + i), stored[k], flags->flags[of]);
+                (unsigned long long)cell, stored[k], flags->flags[of]);
             float expected = flags->kurtosis ? flags->kurtosis[of] : 0;
             int is_right = isnan(expected) ? isnan(kurtosis[k])
                                            : fabsf(kurtosis[k] - expected) <= flags->tolerance[of];
@@ -226,7 +234,7 @@ static status_t spectra_compare_flags(void *context, uint32_t index, const struc
                 "%s is not what the reference makes of its archive: /kurtosis of channel %llu "
                 "in cell %llu is %.9g, expected %.9g",
                 product->path, (unsigned long long)((first + k) % product->flags.channels),
-                (unsigned long long)(first_cell + i), (double)kurtosis[k], (double)expected);
+                (unsigned long long)cell, (double)kurtosis[k], (double)expected);
         }
     }
 out:
@@ -244,10 +252,12 @@ static status_t spectra_compare_rows(void *context, uint32_t index, const struct
     const struct product *product = verify->product;
     const struct spectra *spectra = verify->kind;
     const struct agreement_whole *wholes = channelise_pipeline_wholes(verify->pipeline, index);
-    uint64_t ifs =
-        chunk_share(verify->chunking, spectra->plan->products[0].spec.nifs, chunk->streams);
-    uint64_t floats =
-        chunk_share(verify->chunking, product->place.row_bytes, chunk->streams) * 8 / product->bits;
+    const uint32_t nifs = spectra->plan->products[0].spec.nifs;
+    const uint64_t ifs =
+        chunk_is_coarse(chunk) ? nifs : chunk_share(verify->chunking, nifs, chunk->streams);
+    const struct chunk_pieces pieces =
+        chunk_pieces_of(verify->chunking, chunk, product->place.row_bytes, &verify->row);
+    const uint64_t floats = pieces.count * pieces.size * 8 / product->bits;
     const float *expected = data;
     for (uint64_t i = 0; i < rows; i++, expected += floats) {
         char is_marked = 0;
@@ -515,6 +525,7 @@ static status_t spectra_prepare(struct verify *verify, struct spectra *spectra)
     verify->found.agreement.filters =
         spectra->plan->filters ? filter_plan_count(spectra->plan->filters) : 0;
     verify->chunking = &spectra->plan->chunking;
+    verify->row = plan_products_row(&spectra->plan->products[0].spec);
     TRY(spectra_compare_description(verify));
     if (spectra->plan->is_bank) {
         TRY(verify_rows_create(spectra->plan, &spectra->rows));

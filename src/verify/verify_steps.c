@@ -103,7 +103,7 @@ static status_t steps_find(const struct verify *verify, struct verify_steps *ste
     const struct product_place *place = &verify->product->place;
     uint64_t block = place->scales == 1 ? 0 : row / place->scale_rows;
     const struct chunk_pieces pieces =
-        chunk_pieces_of(verify->chunking, chunk, steps->lines, verify->product->streams, 1);
+        chunk_pieces_of(verify->chunking, chunk, steps->lines, &verify->row);
     uint64_t count = pieces.count * pieces.size;
     if (block == steps->block && pieces.first == steps->pieces.first && count == steps->count) {
         return STATUS_OK;
@@ -326,7 +326,7 @@ status_t verify_steps_compare(const struct verify *verify, const struct chunk *c
     const struct product_place *place = &product->place;
     uint64_t lines = product->streams * product->frequencies;
     const struct chunk_pieces pieces =
-        chunk_pieces_of(verify->chunking, chunk, lines, product->streams, 1);
+        chunk_pieces_of(verify->chunking, chunk, lines, &verify->row);
     const uint64_t count = pieces.count * pieces.size;
     float *found = NULL;  /* scales, then offsets */
     float *others = NULL; /* [frequencies]: the largest offset of each channel */

@@ -32,7 +32,7 @@ command_of() { # command_of SCENARIO: sets `words` and `made`
     tim) words=(export --format tim --dm 20 -o s times.h5) made=(s_DM20.00.tim) ;;
     synth) words=(synth sky.yaml --set file=made.h5) made=(made.h5) ;;
     array) words=(run array.yaml) made=(vis.uvh5 beams.h5) ;;
-    groups) words=(run groups.yaml) made=(iquv.h5 sum.fil packed.h5) ;;
+    groups) words=(run groups.yaml) made=(iquv.h5 sum.fil packed.h5 flagged.h5 part.h5) ;;
     esac
 }
 
@@ -65,7 +65,9 @@ products:
   - {kind: power, file: iquv.h5, integrate: 2, polarisation: IQUV, feed: linear}
   - {kind: power, file: sum.fil, integrate: 2, polarisation: I, bits: 8, scale_rows: 4}
   - {kind: power, file: packed.h5, integrate: 2, polarisation: I, compress: lz4}
-run: {chunk: 8, sync: 0.01, threads: 1, memory: 112MiB}
+  - {kind: power, file: flagged.h5, integrate: 8, polarisation: I, average: 8, flag: {kurtosis: 4, spectra: 8}}
+  - {kind: power, file: part.h5, integrate: 2, channels: [3000, 6999]}
+run: {chunk: 8, sync: 0.01, threads: 1, memory: 120MiB}
 YAML
     cat >table.yaml <<'YAML'
 reference: {lon_deg: 21.4, lat_deg: -30.7}
@@ -124,7 +126,7 @@ prepare() { # prepare N
     { begin_again; } 2>/dev/null
 }
 
-clear_made() { rm -f spectra.h5* power.h5* series.h5* bank.fil* s_DM* made.h5* vis.uvh5* beams.h5* iquv.h5* sum.fil* packed.h5*; }
+clear_made() { rm -f spectra.h5* power.h5* series.h5* bank.fil* s_DM* made.h5* vis.uvh5* beams.h5* iquv.h5* sum.fil* packed.h5* flagged.h5* part.h5*; }
 
 # Counts the calls of each rank: a line SCENARIO SIZE RANK CALLS for each.
 count_calls() {

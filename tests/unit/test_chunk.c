@@ -73,8 +73,9 @@ static void groups_of_coarse_channels_make_up_rows(void **state)
                 assert_int_equal(stream_set_find(&set, stream_set_at(&set, i)), i);
             }
             for (int k = 0; k < 2; k++) {
+                const struct chunk_row row = {.ifs = ifs[k], .column = 1};
                 const struct chunk_pieces pieces =
-                    chunk_pieces_of(&chunking, &chunk, ifs[k] * COARSE * EACH, ifs[k], 1);
+                    chunk_pieces_of(&chunking, &chunk, ifs[k] * COARSE * EACH, &row);
                 for (uint64_t i = 0; i < pieces.count * pieces.size; i++) {
                     numbers[k][chunk_pieces_at(&pieces, i)]++;
                     assert_int_equal(chunk_pieces_at(&pieces, i) / EACH % COARSE / group, c);
@@ -88,6 +89,57 @@ static void groups_of_coarse_channels_make_up_rows(void **state)
             const uint64_t at = i % sizeof numbers[0];
             const int k = i / sizeof numbers[0] > 0;
             assert_int_equal(numbers[k][at], at < ifs[k] * COARSE * EACH);
+        }
+    }
+}
+
+/* Where means of channels from some channel on are kept, each number belongs to the group that its
+ * channels are of. */
+static void groups_make_the_channels_that_are_kept(void **state)
+{
+    (void)state;
+    enum { COARSE = 6, EACH = 12, IFS = 2, BYTES = 4 };
+    static const struct chunk_row rows[] = {{IFS, 1, 0, COARSE * EACH, 1, EACH},
+                                            {IFS, 1, 0, COARSE * EACH / 4, 4, EACH},
+                                            {IFS, 1, 5, 40, 1, EACH},
+                                            {IFS, 1, 27, 5, 1, EACH},
+                                            {IFS, 1, 9, 7, 3, EACH},
+                                            {IFS, 1, 68, 2, 2, EACH},
+                                            {IFS, 1, 0, COARSE / 2, 2 * EACH, EACH},
+                                            {IFS, 1, 30, 1, 12, EACH}};
+    static const uint32_t groups[] = {1, 1, 1, 1, 1, 1, 2, 2};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct chunk_row *row = &rows[i];
+        const struct chunking chunking = {.spectra = 1,
+                                          .chunk_spectra = 1,
+                                          .streams = COARSE,
+                                          .group_streams = groups[i],
+                                          .group_coarse = groups[i],
+                                          .coarse = COARSE};
+        char bytes[IFS * COARSE * EACH * BYTES] = {0};
+        const uint64_t line = row->count * BYTES;
+        for (uint64_t c = 0; c < chunk_count(&chunking); c++) {
+            const struct chunk chunk = chunk_at(&chunking, c);
+            const struct chunk_kept kept = chunk_kept_of(row, &chunk);
+            const struct chunk_pieces pieces = chunk_pieces_of(&chunking, &chunk, IFS * line, row);
+            assert_int_equal(pieces.count, kept.count > 0 ? IFS : 0);
+            assert_int_equal(pieces.size, kept.count * BYTES);
+            for (uint64_t k = 0; k < pieces.count * pieces.size; k++) {
+                const uint64_t at = chunk_pieces_at(&pieces, k);
+                const uint64_t number = at % line / BYTES;
+                bytes[at]++;
+                for (uint64_t j = 0; j < row->average; j++) {
+                    const uint64_t channel = row->first + number * row->average + j;
+                    assert_int_equal(channel / EACH / groups[i], c);
+                }
+                /* It begins with this channel of the group. */
+                assert_int_equal(c * groups[i] * EACH + kept.from +
+                                     (number - kept.first) * row->average,
+                                 row->first + number * row->average);
+            }
+        }
+        for (uint64_t k = 0; k < sizeof bytes; k++) {
+            assert_int_equal(bytes[k], k < IFS * line);
         }
     }
 }
@@ -153,6 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chunks_cover_everything_once),
         cmocka_unit_test(groups_of_coarse_channels_make_up_rows),
+        cmocka_unit_test(groups_make_the_channels_that_are_kept),
         cmocka_unit_test(rows_of_a_chunk_fill_pages),
         cmocka_unit_test(grains_are_numbered_as_they_come),
         cmocka_unit_test(sizes_are_checked),

@@ -184,24 +184,60 @@ static void groups_of_coarse_channels_come_back(void **state)
     }
 }
 
-/* Programs that know no groups of coarse channels take such a journal for another version's. */
+/* Rows of which a group makes some channels come back; those that cannot be make no sense. */
+static void rows_of_some_channels_come_back(void **state)
+{
+    (void)state;
+    const uint64_t numbers = make_head().place.row_bytes / sizeof(float);
+    const struct chunk_row rows[] = {{1, 0, 100, numbers, 2, numbers},
+                                     {1, 0, 100, numbers, 0, numbers},
+                                     {0, 0, 100, numbers, 2, numbers},
+                                     {1, 0, 100, numbers + 1, 2, numbers},
+                                     {1, 0, 4 * numbers + 1, numbers, 2, numbers},
+                                     {1, 0, UINT64_MAX, numbers, 2, numbers},
+                                     {1, 0, 0, numbers, UINT64_MAX, numbers},
+                                     {1, 0, 0, numbers, 2, UINT64_MAX}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct journal_head head = make_head();
+        struct journal_head found;
+        struct text packed = {0};
+        head.chunking.streams = 12;
+        head.chunking.group_streams = 4;
+        head.chunking.group_coarse = 2;
+        head.chunking.coarse = 6;
+        head.row = rows[i];
+        assert_int_equal(journal_head_pack(&head, &packed), STATUS_OK);
+        struct unpack in = {.data = packed.data, .length = packed.length};
+        assert_int_equal(journal_head_unpack(&in, &found), i == 0);
+        assert_memory_equal(&found.row, &rows[i], i == 0 ? sizeof *rows : 0);
+        journal_head_free(&found);
+        journal_head_free(&head);
+        text_free(&packed);
+    }
+}
+
+/* Programs that know no groups of coarse channels, or none that make some channels of a row, take
+ * such a journal for another version's. */
 static void groups_of_coarse_channels_are_a_format_of_their_own(void **state)
 {
     (void)state;
     static char bytes[MOST_BYTES];
-    for (uint32_t group = 0; group < 2; group++) {
+    static const uint32_t formats[] = {13, 14, 15};
+    for (uint32_t i = 0; i < 3; i++) {
         struct journal_head head = make_head();
         journal_t *journal = NULL;
         uint32_t format;
+        const uint32_t group = i > 0;
         head.chunking.coarse = head.chunking.streams;
         head.chunking.group_coarse = group;
         head.chunking.group_streams = group ? 1 : head.chunking.group_streams;
+        head.row = i == 2 ? (struct chunk_row){1, 0, 0, 1, 1, 1} : (struct chunk_row){0};
         assert_int_equal(journal_create(path, &head, &journal), STATUS_OK);
         journal_destroy(journal);
         journal_head_free(&head);
         read_bytes(bytes);
         memcpy(&format, bytes + sizeof(char[8]), sizeof format);
-        assert_int_equal(format, group ? 14 : 13);
+        assert_int_equal(format, formats[i]);
         journal = open_journal(JOURNAL_GOOD);
         assert_int_equal(journal->head.chunking.group_coarse, group);
         journal_destroy(journal);
@@ -603,6 +639,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_written_comes_back),
         cmocka_unit_test(groups_of_coarse_channels_come_back),
+        cmocka_unit_test(rows_of_some_channels_come_back),
         cmocka_unit_test(groups_of_coarse_channels_are_a_format_of_their_own),
         cmocka_unit_test(spans_of_chunks),
         cmocka_unit_test(records_are_handed_on),

@@ -3,6 +3,7 @@
  * `average` neighbours: in place, since rows only become shorter. */
 #include "base/memory.h"
 #include "pipeline/finish/finish.h"
+#include "plan/plan_products.h"
 #include "product/flagged.h"
 #include "product/kind/bank_axes.h"
 
@@ -68,7 +69,7 @@ static void gains_group(void *context, uint32_t thread, uint64_t group)
     float *at = (float *)rows->data + first * gains->nchannels * gains->parts;
     /* Groups of streams are of whole ifs, or have the same coarse channels of each. */
     const struct chunk *chunk = rows->chunk;
-    const int are_some = chunk->stride > chunk->run;
+    const int are_some = chunk_is_coarse(chunk);
     const uint64_t coarse = are_some ? chunk->run : gains->coarse;
     const uint64_t skipped = are_some ? chunk->first_stream : 0;
     (void)thread;
@@ -92,12 +93,13 @@ static status_t gains_run(void *step, struct finish_rows *rows)
 const struct finish_step finish_gains = {.create = gains_create, .run = gains_run, .destroy = free};
 
 struct keep {
-    uint64_t all, first,
-        count; /* channels of an if; those that are kept, and what becomes of them */
+    struct chunk_row row;
+    uint64_t all;           /* channels of an if, of a group; */
+    struct chunk_kept kept; /* those of the group at hand that are kept, and what becomes of them */
     uint32_t average;
     uint32_t parts;                 /* floats of a channel: 2 of spectra */
     int is_flagged;                 /* each channel has a weight */
-    float *weights;                 /* [rows][ifs][count] then */
+    float *weights;                 /* [rows][ifs][kept.count] then */
     struct agreement_whole *wholes; /* [rows][ifs] if needed */
 };
 
@@ -122,15 +124,15 @@ static status_t keep_create(const struct channelise_plan *work, uint32_t i, uint
         return STATUS_OK;
     }
     TRY_OUT(memory_zeroed(1, sizeof *keep, "kept channels", &keep));
-    *keep = (struct keep){.all = bank_channels(spec),
-                          .first = spec->first_frequency,
-                          .count = spec->frequencies,
+    *keep = (struct keep){.row = plan_products_row(spec),
+                          .all = (uint64_t)channelise_plan_coarse(work) * spec->bank.nchannels,
                           .average = spec->average,
                           .parts = product_quantity(spec->kind) == QUANTITY_SPECTRA ? 2 : 1};
     keep->is_flagged = spec->flag.is_on;
     if (keep->is_flagged) {
         uint64_t dumps = rows / flagged_cells(spec) + 1;
-        TRY_OUT(memory_zeroed((size_t)(dumps * spec->nifs * keep->count), sizeof *keep->weights,
+        uint64_t lines = plan_products_lines(work, i, work->chunking.group_streams);
+        TRY_OUT(memory_zeroed((size_t)(dumps * lines), sizeof *keep->weights,
                               "weights of kept channels", &keep->weights));
     } else if (work->is_judged) {
         TRY_OUT(memory_zeroed((size_t)rows * spec->nifs, sizeof *keep->wholes, "kept channels",
@@ -175,11 +177,12 @@ static float keep_mean(const struct keep *keep, const float *from)
 static void keep_if(const struct keep *keep, const float *from, float *to)
 {
     if (keep->average == 1) {
-        memmove(to, from + keep->first * keep->parts, keep->count * keep->parts * sizeof *to);
+        memmove(to, from + keep->kept.from * keep->parts,
+                keep->kept.count * keep->parts * sizeof *to);
         return;
     }
-    from += keep->first;
-    for (uint64_t i = 0; i < keep->count; i++, from += keep->average) {
+    from += keep->kept.from;
+    for (uint64_t i = 0; i < keep->kept.count; i++, from += keep->average) {
         to[i] = keep_mean(keep, from);
     }
 }
@@ -188,9 +191,10 @@ static void keep_if(const struct keep *keep, const float *from, float *to)
 static void keep_flagged_if(const struct keep *keep, const float *from, const float *weights,
                             float *to, float *weight)
 {
-    from += keep->first;
-    weights += keep->first;
-    for (uint64_t i = 0; i < keep->count; i++, from += keep->average, weights += keep->average) {
+    from += keep->kept.from;
+    weights += keep->kept.from;
+    for (uint64_t i = 0; i < keep->kept.count;
+         i++, from += keep->average, weights += keep->average) {
         double left = 0;
         for (uint32_t j = 0; j < keep->average; j++) {
             left += isnan(from[j]) ? 0 : (double)weights[j];
@@ -221,12 +225,12 @@ static void keep_group(void *context, uint32_t thread, uint64_t group)
         }
         if (keep->is_flagged) {
             keep_flagged_if(keep, from, work->rows->weights + i * keep->all, to,
-                            keep->weights + i * keep->count);
+                            keep->weights + i * keep->kept.count);
         } else {
             keep_if(keep, from, to);
         }
         from += keep->all * keep->parts;
-        to += keep->count * keep->parts;
+        to += keep->kept.count * keep->parts;
     }
 }
 
@@ -244,14 +248,15 @@ static void keep_close(const struct finish_rows *rows, size_t from_bytes, size_t
 
 static status_t keep_run(void *step, struct finish_rows *rows)
 {
-    const struct keep *keep = step;
+    struct keep *keep = step;
+    keep->kept = chunk_kept_of(&keep->row, rows->chunk);
     struct keep_work work = {keep, rows, (uint32_t)(rows->columns * rows->channels / keep->all)};
     size_t number = work.ifs * keep->parts * sizeof(float);
     finish_each(rows, FINISH_GROUPS, keep_group, &work);
-    keep_close(rows, (size_t)keep->all * number, (size_t)keep->count * number);
+    keep_close(rows, (size_t)keep->all * number, (size_t)keep->kept.count * number);
     rows->weights = keep->is_flagged ? keep->weights : rows->weights;
     rows->columns = work.ifs;
-    rows->channels = keep->count;
+    rows->channels = keep->kept.count;
     return STATUS_OK;
 }
 

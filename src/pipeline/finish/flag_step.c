@@ -7,6 +7,7 @@
 #include "pipeline/finish/finish.h"
 #include "plan/channelise_plan.h"
 #include "plan/flag_mask.h"
+#include "plan/plan_products.h"
 #include "product/flagged.h"
 #include "product/kind/bank_axes.h"
 
@@ -27,7 +28,8 @@ struct flag_slice {
     uint64_t first, count; /* of its channels, in those of an if */
 };
 
-/* One row of cells of a group of streams, which are whole antennas: */
+/* One row of cells of a group of streams, which are whole antennas, or the same coarse channels of
+ * each: */
 struct flag_row {
     uint64_t cell; /* of the product's, in time */
     uint64_t at;   /* of the block's rows */
@@ -51,11 +53,14 @@ struct flag_step {
     const struct product_spec *spec;
     const struct job_flag *job;
     flag_mask_t *mask;
-    uint32_t pols, coarse, sums;
-    uint64_t all, kept; /* channels of an if */
-    uint64_t cells;     /* of a dump */
-    uint64_t antennas;  /* of the group that is worked on */
-    size_t untold;      /* first channels of each coarse one of which kurtosis decides nothing */
+    uint32_t pols, coarse, sums; /* coarse channels of a group, */
+    uint64_t all;                /* and its channels of an if */
+    uint64_t cells;              /* of a dump */
+    /* The group that is worked on: */
+    uint64_t antennas;
+    uint64_t skipped;       /* channels before its first */
+    struct chunk_kept kept; /* cells */
+    size_t untold; /* first channels of each coarse one of which kurtosis decides nothing */
     int has_limits;
     struct kurtosis_limits limits;
     unsigned char *marks; /* of a row of a group, all channels, */
@@ -100,7 +105,7 @@ static status_t flag_create_cells(const struct channelise_plan *work, struct fla
 {
     const double filtered = 100; /* filters leave rounding of what they took away */
     size_t numbers = (size_t)(ifs * flag->all);
-    size_t block = (size_t)(rows * ifs * flag->kept);
+    size_t block = (size_t)(rows * ifs * min_u64(flagged_channels(flag->spec), flag->all));
     TRY(memory_zeroed(numbers, 1, "flags", &flag->marks));
     TRY(memory_zeroed(numbers, sizeof *flag->values, "kurtosis", &flag->values));
     TRY(memory_zeroed(block, 1, "flags", &flag->flags));
@@ -167,10 +172,9 @@ static status_t flag_create(const struct channelise_plan *work, uint32_t i, uint
                                .job = &work->job->products[i].flag,
                                .mask = work->products[i].mask,
                                .pols = selected[AXIS_POL],
-                               .coarse = selected[AXIS_CHAN],
+                               .coarse = channelise_plan_coarse(work),
                                .sums = combine_sums(&combine),
-                               .all = bank_channels(spec),
-                               .kept = flagged_channels(spec),
+                               .all = (uint64_t)channelise_plan_coarse(work) * spec->bank.nchannels,
                                .cells = flagged_cells(spec),
                                .untold = flagged_untold(spec),
                                .has_limits = spec->flag.has_kurtosis && spec->flag.sigma > 0,
@@ -261,12 +265,15 @@ static void flag_measure_cells(struct flag_step *flag, const struct flag_row *ro
 static status_t flag_recall(struct flag_step *flag, const struct flag_row *row)
 {
     uint64_t ifs = flag->antennas * flag->pols;
-    uint64_t first = row->first_antenna * flag->pols;
-    uint64_t at = (row->cell * flagged_ifs(flag->spec) + first) * flag->kept;
-    TRY(file_read(flag->fd, flag->judged->path, flag->judged->place.flags_offset + at, flag->stored,
-                  ifs * flag->kept));
-    for (uint64_t i = 0; i < ifs * flag->kept; i++) {
-        uint64_t from = i / flag->kept * flag->all + flag->spec->first_frequency + i % flag->kept;
+    uint64_t kept = flag->kept.count;
+    for (uint64_t i = 0; i < ifs && kept > 0; i++) {
+        uint64_t line = row->cell * flagged_ifs(flag->spec) + row->first_antenna * flag->pols + i;
+        uint64_t at = line * flagged_channels(flag->spec) + flag->kept.first;
+        TRY(file_read(flag->fd, flag->judged->path, flag->judged->place.flags_offset + at,
+                      flag->stored + i * kept, kept));
+    }
+    for (uint64_t i = 0; i < ifs * kept; i++) {
+        uint64_t from = i / kept * flag->all + flag->kept.from + i % kept;
         float value = flag->values[from];
         float error = flag->errors[from];
         int is_near =
@@ -298,14 +305,15 @@ static void flag_join(const struct flag_step *flag, const struct flag_slice *sli
 static void flag_keep(struct flag_step *flag, const struct flag_row *row,
                       const struct flag_slice *slice)
 {
-    uint64_t kept = flag->spec->first_frequency;
-    uint64_t first = max_u64(slice->first, kept);
-    uint64_t end = min_u64(slice->first + slice->count, kept + flag->kept);
+    const struct chunk_kept *kept = &flag->kept;
+    uint64_t first = max_u64(slice->first, kept->from);
+    uint64_t end = min_u64(slice->first + slice->count, kept->from + kept->count);
     size_t count = end > first ? (size_t)(end - first) : 0;
     for (uint64_t p = 0; p < flag->pols && count > 0; p++) {
         uint64_t line = slice->antenna * flag->pols + p;
         uint64_t from = line * flag->all + first;
-        uint64_t to = (row->at * flag->antennas * flag->pols + line) * flag->kept + first - kept;
+        uint64_t to =
+            (row->at * flag->antennas * flag->pols + line) * kept->count + first - kept->from;
         memcpy(flag->flags + to, flag->marks + from, count);
         if (flag->spec->flag.has_kurtosis) {
             memcpy(flag->kurtosis + to, flag->values + from, count * sizeof *flag->kurtosis);
@@ -321,9 +329,9 @@ static status_t flag_begin(struct flag_step *flag, const struct flag_row *row)
 {
     uint64_t ifs = flag->antennas * flag->pols;
     memset(flag->marks, 0, (size_t)(ifs * flag->all));
-    return flag->mask ? flag_mask_mark(flag->mask, row->cell, row->first_antenna * flag->pols, ifs,
-                                       flag->marks)
-                      : STATUS_OK;
+    const struct flag_mask_part part = {row->first_antenna * flag->pols, ifs, flag->skipped,
+                                        flag->all};
+    return flag->mask ? flag_mask_mark(flag->mask, row->cell, &part, flag->marks) : STATUS_OK;
 }
 
 /* Marks a slice of a row by the job's channels and by kurtosis. */
@@ -336,10 +344,11 @@ static void flag_mark(struct flag_step *flag, const struct flag_row *row,
     }
     for (uint32_t i = 0; i < flag->job->nchannels; i++) {
         const struct job_range *range = &flag->job->channels[i];
-        uint64_t end = min_u64(range->last + 1, slice->first + slice->count);
+        uint64_t first = flag->skipped + slice->first;
+        uint64_t end = min_u64(range->last + 1, first + slice->count);
         for (uint64_t p = 0; p < flag->pols; p++) {
-            for (uint64_t k = max_u64(range->first, slice->first); k < end; k++) {
-                flag->marks[at + p * flag->all + k] |= FLAG_CHANNELS;
+            for (uint64_t k = max_u64(range->first, first); k < end; k++) {
+                flag->marks[at + p * flag->all + k - flag->skipped] |= FLAG_CHANNELS;
             }
         }
     }
@@ -557,7 +566,9 @@ static struct flag_row flag_row_of(const struct flag_work *work, uint64_t at)
     return (struct flag_row){
         .cell = rows->first + at,
         .at = at,
-        .first_antenna = rows->chunk->first_stream / ((uint64_t)flag->pols * flag->coarse),
+        .first_antenna = chunk_is_coarse(rows->chunk)
+                             ? 0
+                             : rows->chunk->first_stream / ((uint64_t)flag->pols * flag->coarse),
         .power = (const float *)rows->data + at * numbers,
         .squares = rows->squares ? rows->squares + at * squares : NULL,
         .weights = rows->lost ? rows->lost->streams + at * rows->streams : NULL};
@@ -621,7 +632,14 @@ static status_t flag_run(void *step, struct finish_rows *rows)
 {
     struct flag_step *flag = step;
     flag->antennas = rows->streams / ((uint64_t)flag->pols * flag->coarse);
-    uint64_t ifs = flag->spec->nifs * (uint64_t)rows->streams / flag->spec->archive->nstreams;
+    const int is_coarse = chunk_is_coarse(rows->chunk);
+    const struct chunk_row cells = plan_products_cells_row(flag->spec);
+    flag->skipped =
+        is_coarse ? rows->chunk->first_stream * (uint64_t)flag->spec->bank.nchannels : 0;
+    flag->kept = chunk_kept_of(&cells, rows->chunk);
+    uint64_t ifs = is_coarse
+                       ? flag->spec->nifs
+                       : flag->spec->nifs * (uint64_t)rows->streams / flag->spec->archive->nstreams;
     struct flag_work all = {flag, rows, 0, rows->count, 1, 1};
     if (flag->mask || flag->judged || flag->wholes) {
         TRY(flag_each_row(flag, rows, ifs));

@@ -99,8 +99,7 @@ static status_t quantise_create(const struct channelise_plan *work, uint32_t i, 
     step->form = quantised_form(spec->kind, spec->steps.bits);
     step->parts = step->form.is_signed ? 2 : 1;
     step->lines = plan_products_lines(work, i, streams);
-    TRY_OUT(
-        quantise_make_room(step, rows, chunk_share(&work->chunking, ifs_weights(spec), streams)));
+    TRY_OUT(quantise_make_room(step, rows, plan_products_weights(work, i, streams)));
     *out = memory_move(&step);
 out:
     quantise_destroy(step);
@@ -147,8 +146,8 @@ static void quantise_give(const struct quantise_step *step, const struct chunk *
                           struct quantise_lines of, float *scale, float *offset)
 {
     uint64_t all = step->spec->nifs * step->spec->frequencies;
-    const struct chunk_pieces lines =
-        chunk_pieces_of(&step->work->chunking, chunk, all, step->spec->nifs, 1);
+    const struct chunk_row row = plan_products_row(step->spec);
+    const struct chunk_pieces lines = chunk_pieces_of(&step->work->chunking, chunk, all, &row);
     for (uint64_t done = 0, count = 0; done < of.count; done += count) {
         const float *from = step->given + chunk_pieces_at(&lines, of.first + done);
         count = min_u64(of.count - done, lines.size - (of.first + done) % lines.size);
@@ -302,7 +301,9 @@ static status_t quantise_run(void *context, struct finish_rows *rows)
     struct quantise_step *step = context;
     uint64_t lines = rows->columns * rows->channels;
     uint64_t beside =
-        chunk_share(&step->work->chunking, ifs_weights(step->spec), rows->chunk->streams);
+        step->spec->flag.is_on
+            ? lines
+            : chunk_share(&step->work->chunking, ifs_weights(step->spec), rows->chunk->streams);
     /* Enough tasks for all threads, but long pieces of rows. */
     const struct quantise_work work = {step, rows, lines, min_u64(max_u64(lines / 64, 128), 1024)};
     if (step->is_rounded) {
