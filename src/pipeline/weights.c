@@ -170,6 +170,15 @@ static int dumps_mend(const dumps_t *dumps, size_t at, float *data)
     return is_blank;
 }
 
+/* Whether some channel of a coarse one is kept. */
+static int dumps_keeps(const dumps_t *dumps, uint64_t coarse)
+{
+    const struct product_spec *spec = dumps->spec;
+    const uint64_t first = coarse * spec->bank.nchannels;
+    return first < spec->first_frequency + spec->frequencies * spec->average &&
+           first + spec->bank.nchannels > spec->first_frequency;
+}
+
 /* Gives the weights of the block's dumps. Returns whether any dump has lost energy.
  *
  *   weights   float [rows][streams]
@@ -755,7 +764,9 @@ const float *weights_apply(weights_t *weights, uint32_t i, uint64_t rows, void *
         for (uint32_t s = 0; s < dumps->streams; s++) {
             size_t at = (size_t)row * dumps->streams + s;
             int is_blank = dumps_mend(dumps, at, (float *)data + at * dumps->stream_floats);
-            dumps->holes[row] |= dumps->is_unread[at];
+            const uint32_t coarse = stream_set_at(&weights->block.streams, s) %
+                                    dumps->spec->archive->nselected[AXIS_CHAN];
+            dumps->holes[row] |= dumps->is_unread[at] && dumps_keeps(dumps, coarse);
             dumps->blanked += is_blank && !dumps->is_unread[at];
         }
         has_holes |= dumps->holes[row];

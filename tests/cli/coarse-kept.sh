@@ -138,7 +138,7 @@ runs "means across all borders" "$voltmill" plan --set run.memory=2GiB --set pro
 grep -Eq '^  chunks +2 of 16 spectra$' "$work/output"
 ok $? "keep all coarse channels together"
 
-# Some bytes of the fifth coarse channel are unreadable.
+# Some bytes of the fifth coarse channel are unreadable: rows are marked in products that keep channels of it.
 warm - <<'PYTHON'
 import h5py
 import numpy as np
@@ -165,6 +165,12 @@ for memory in 2GiB 165MiB; do
     [ $status = 6 ] || note <log
     same "unreadable samples of one coarse channel, $memory" 6 $status
     digest >"sums-$memory"
+    for product in "${products[@]}"; do
+        runs "verify $product, $memory" "${broken[@]}" "$voltmill" verify --all --set run.memory=$memory $product
+    done
+    marks=$(warm -c 'import h5py
+print([h5py.File(f)["provenance/holes"][:].sum() > 0 for f in ("flagged.h5", "part.h5", "each.h5")])')
+    same "rows with some of that channel are marked" "[True, False, True]" "$marks"
     [ $memory = 165MiB ] || clean_up
 done
 same "the same bytes in groups" "$(<sums-2GiB)" "$(<sums-165MiB)"

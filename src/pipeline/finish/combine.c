@@ -266,7 +266,8 @@ WIDE static void combine_set(const struct combine *combine, const struct set *se
             line[k] = weight;
         }
     }
-    if (hole && is_blank && left.is_unread) {
+    int is_kept = set->coarse >= combine->before && set->coarse + combine->after < combine->coarse;
+    if (hole && is_blank && left.is_unread && is_kept) {
         __atomic_store_n(hole, 1, __ATOMIC_RELAXED); /* by any of a row's tasks */
     }
     *blanked += is_blank && !left.is_unread ? set->lines : 0;
@@ -332,10 +333,11 @@ uint64_t combine_rows(const struct combine *combine, uint64_t rows, const float 
 
 struct combine_step {
     struct combine combine;
-    uint32_t stations, beams; /* of the archive; a group of streams has some of them */
-    uint32_t antenna;         /* streams of one of these */
-    uint32_t flagged;         /* channels of a coarse one where each has a weight; else 1 */
-    double *factors;          /* [stations][beams] */
+    struct chunk_row channels; /* that are kept, of an if */
+    uint32_t stations, beams;  /* of the archive; a group of streams has some of them */
+    uint32_t antenna;          /* streams of one of these */
+    uint32_t flagged;          /* channels of a coarse one where each has a weight; else 1 */
+    double *factors;           /* [stations][beams] */
     void *made, *next; /* float [rows][lines of a group][nchannels] if there are fewer lines: of
                           this run, and of the next */
     float *weights;    /* [rows][lines of a group] */
@@ -387,6 +389,7 @@ static status_t combine_create(const struct channelise_plan *work, uint32_t i, u
     step->beams = selected[AXIS_BEAM];
     step->antenna = selected[AXIS_POL] * channelise_plan_coarse(work);
     step->flagged = spec->flag.is_on ? spec->bank.nchannels : 1;
+    step->channels = chunk_row_of_channels(plan_products_row(spec), 1);
     step->combine = (struct combine){.pols = selected[AXIS_POL],
                                      .coarse = channelise_plan_coarse(work) * step->flagged,
                                      .nchannels = spec->bank.nchannels / step->flagged,
@@ -422,12 +425,16 @@ static struct combine combine_of_group(const struct combine_step *step,
 {
     struct combine combine = step->combine;
     uint32_t antennas = rows->streams / step->antenna;
-    int is_of_all = rows->chunk->stride > rows->chunk->run;
+    int is_of_all = chunk_is_coarse(rows->chunk);
+    const struct chunk_kept kept = chunk_kept_of(&step->channels, rows->chunk);
+    uint64_t end = ceil_div_u64(kept.from + kept.count, combine.nchannels);
     uint32_t first = is_of_all ? 0 : rows->chunk->first_stream / step->antenna;
     int is_summed = combine.sums_stations || combine.sums_beams;
     combine.beams = is_summed ? step->beams : 1;
     combine.stations = antennas / combine.beams;
     combine.factors = step->factors ? step->factors + first : NULL;
+    combine.before = kept.count > 0 ? (uint32_t)(kept.from / combine.nchannels) : combine.coarse;
+    combine.after = kept.count > 0 ? combine.coarse - (uint32_t)end : 0;
     return combine;
 }
 

@@ -38,6 +38,7 @@
 struct combine {
     uint32_t stations, beams, pols, coarse; /* of a row that comes in */
     uint32_t nchannels;
+    uint32_t before, after; /* coarse ones at both ends of which nothing is kept */
     enum polarisation polarisation;
     struct stokes stokes;
     int sums_stations, sums_beams;
@@ -66,7 +67,7 @@ struct combine_weights {
 /* Combines `rows` rows; `out` may be `in`. Returns how many lines became NaN by weights alone.
  *
  *   weights   float [rows][lines out] of the result
- *   holes     char [rows] 1: some of it is NaN by what could not be read
+ *   holes     char [rows] 1: some of it that is kept is NaN by what could not be read
  *
  * Both may be NULL where `lost` is. */
 uint64_t combine_rows(const struct combine *combine, uint64_t rows, const float *in,
