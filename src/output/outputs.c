@@ -65,6 +65,15 @@ status_t outputs_foresee_plan(const outputs_t *outputs)
     return STATUS_OK;
 }
 
+int outputs_are_outdated(const outputs_t *outputs)
+{
+    int are_outdated = 0;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        are_outdated |= outputs_check_plan(outputs, i) == STATUS_USAGE;
+    }
+    return are_outdated;
+}
+
 /* Rank 0: one file that earlier runs have begun. */
 static status_t outputs_resume_one(outputs_t *outputs, uint32_t i)
 {

@@ -120,6 +120,9 @@ status_t outputs_get_scales(const outputs_t *outputs, uint32_t i, float *scales,
  * returns the counts of product i in these chunks. */
 uint64_t outputs_done(const outputs_t *outputs);
 uint64_t outputs_kept(const outputs_t *outputs);
+/* On rank 0, after a failure, when open: returns whether a run would refuse to resume, because
+ * input files have changed since this one began. */
+int outputs_are_outdated(const outputs_t *outputs);
 struct chunk_counts outputs_counts(const outputs_t *outputs, uint32_t i);
 
 /* On rank 0, after the last chunk: counts rows of product i that are NaN because their input was

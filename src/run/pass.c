@@ -207,7 +207,11 @@ static void pass_say_what_is_kept(const struct pass *pass)
 {
     char count[PASS_TEXT];
     if (pass->outputs && outputs_kept(pass->outputs) > 0) {
-        report_note("%s are done: run the same command to resume", pass_count_done(pass, count));
+        report_note(outputs_are_outdated(pass->outputs)
+                        ? "%s are done, of input that has changed since: --restart begins anew, or "
+                          "restore the files with their times and run the same command to resume"
+                        : "%s are done: run the same command to resume",
+                    pass_count_done(pass, count));
     }
 }
 

@@ -35,9 +35,18 @@ changes() {
     [ $status = 4 ] || { echo "# exit status $status"; bad=1; }
     [ "$(grep -c '^error: ' stderr)" = 1 ] && grep -Eq "^error: $pattern" stderr || { echo "# another message"; bad=1; }
     [ ! -e spectra.h5 ] && [ ! -e power.h5 ] || { echo "# a product"; bad=1; }
+    grep -q '^note: .* are done, of input that has changed since: --restart begins anew, or restore' stderr || bad=1
+    # Both pieces of advice hold, and no other would.
+    local again=("$voltmill" run job.yaml --set "input.files=$input" "$@")
+    "${again[@]}" >stdout 2>>stderr && { echo "# resumed with another input"; bad=1; }
+    mkdir begun && cp -p ./*.part ./*.journal begun
+    if [ $how != cut ]; then "${again[@]}" --restart >stdout 2>>stderr || { echo "# no restart"; bad=1; }; fi
+    clear_all
+    mv -f kept "$file"
+    mv begun/* . && rmdir begun
+    "${again[@]}" >stdout 2>>stderr || { echo "# not resumed with the old input"; bad=1; }
     ok $bad "$input: $how $file, $size ranks"
     [ $bad = 0 ] || note <stderr
-    mv -f kept "$file"
     clear_all
 }
 changes touch_in_place obs.h5 obs.h5 1 'obs\.h5 was written to while this job ran'
