@@ -509,7 +509,8 @@ static status_t tune_job(struct job *job, const struct tune_request *request)
     if (job->nbanks > 0 || job->nfilters > 0) {
         TRY_OUT(archive_open(job, &t.archive));
         TRY_OUT(array_job_read(job, t.archive));
-        TRY_OUT(channelise_plan_create(job, t.archive, backend_settle(job->backend),
+        TRY_OUT(channelise_plan_create(job, t.archive,
+                                       channelise_plan_backend(job, backend_settle(job->backend)),
                                        channelise_plan_threads(job, 1), NULL, &t.work));
         t.request.search.memory = t.work->stage_bytes;
         TRY_OUT(job->nfilters > 0 ? tune_filters(&t) : STATUS_OK);

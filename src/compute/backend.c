@@ -94,6 +94,12 @@ const char *channelise_simd(const struct channelise_choice *choice)
     return ops && ops->channelise->simd ? ops->channelise->simd(choice) : "";
 }
 
+const char *channelise_limit(enum backend_kind kind, uint32_t channels)
+{
+    const struct backend_ops *ops = backend_ops_of(kind);
+    return ops && ops->channelise->limit ? ops->channelise->limit(channels) : NULL;
+}
+
 uint64_t channelise_bytes(enum backend_kind kind, const struct channelise_spec *spec,
                           enum stage_memory memory)
 {

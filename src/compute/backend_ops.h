@@ -81,7 +81,8 @@ struct channelise_ops {
     status_t (*run)(channelise_t *channelise, const channelise_t *first, buffer_t *in,
                     const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
                     uint64_t counted, buffer_t *const *out, uint64_t *rows);
-    /* NULL: no choice; no words; the backend's name; no candidates. */
+    /* NULL: no limit; no choice; no words; the backend's name; no candidates. */
+    const char *(*limit)(uint32_t channels);
     status_t (*choose)(backend_t *backend, const struct channelise_spec *spec,
                        struct channelise_choice *out);
     status_t (*words)(const struct channelise_choice *choice, struct text *out);

@@ -191,6 +191,9 @@ status_t channelise_candidates(backend_t *backend, const struct channelise_spec 
 status_t channelise_create(backend_t *backend, const struct channelise_spec *spec,
                            channelise_t **out);
 
+/* Returns what a kind of backend can transform ("at most ... points"), or NULL if it can make this
+ * number of channels. */
+const char *channelise_limit(enum backend_kind kind, uint32_t channels);
 /* Returns the bytes of that memory that the stage takes; 0: none. */
 uint64_t channelise_bytes(enum backend_kind kind, const struct channelise_spec *spec,
                           enum stage_memory memory);

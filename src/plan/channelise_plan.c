@@ -212,6 +212,15 @@ static status_t plan_settle_hop(const struct channelise_plan *work,
     return STATUS_OK;
 }
 
+enum backend_kind channelise_plan_backend(const struct job *job, enum backend_kind settled)
+{
+    enum backend_kind kind = settled;
+    for (uint32_t i = 0; i < job->nbanks && job->backend == BACKEND_AUTO; i++) {
+        kind = channelise_limit(settled, job->banks[i].channels) ? BACKEND_CPU : kind;
+    }
+    return kind;
+}
+
 /* How many samples a spectrum takes, and a unit: as many as whole spectra of all banks. */
 static status_t plan_settle_units(struct channelise_plan *work)
 {
@@ -233,6 +242,11 @@ static status_t plan_settle_units(struct channelise_plan *work)
                     filter <= UINT64_C(1) << 40,
                 STATUS_USAGE, "%s: %u channels with %u %s are absurd", job->path, channels, taps,
                 units_plural(taps, "tap", "taps"));
+        const char *limit = work->is_bank ? channelise_limit(work->backend, channels) : NULL;
+        REQUIRE(!limit, STATUS_USAGE,
+                "%s: channelise.channels is %u, but backend %s transforms %s: expected backend "
+                "cpu, or auto, which takes it then",
+                job->path, channels, backend_name(work->backend), limit);
         TRY(plan_settle_hop(work, bank));
         unit = unit > 0 ? lcm_u64(unit, bank->hop) : 0;
     }

@@ -118,10 +118,15 @@ struct channelise_plan_cut {
     const struct product *judged; /* with those of this one, where that has flags */
 };
 
+/* Returns the backend for the job's filter banks. `settled` is what the job names, or AUTO means;
+ * CPU replaces what AUTO means if that cannot make the channels. */
+enum backend_kind channelise_plan_backend(const struct job *job, enum backend_kind settled);
+
 /* Plans a filter bank. `backend` is settled (not AUTO), `threads` of a rank is settled (>= 1).
  * `cut` may be NULL. The job and the archive must outlive it. Fails with USAGE: fewer raw spectra
- * than taps, sizes that do not fit, a memory budget that is too small (the message gives the
- * bytes); or DATA (the file of coefficients); with DEVICE, STOPPED. */
+ * than taps, sizes that do not fit, more channels than the backend makes, a memory budget that is
+ * too small (the message gives the bytes); or DATA (the file of coefficients); with DEVICE,
+ * STOPPED. */
 status_t channelise_plan_create(const struct job *job, const struct archive *archive,
                                 enum backend_kind backend, uint32_t threads,
                                 const struct channelise_plan_cut *cut,

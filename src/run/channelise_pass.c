@@ -232,6 +232,7 @@ static status_t pass_plan_all(struct channelise_pass *p)
     status_t st = STATUS_OK;
     const struct job *job = p->pass.job;
     struct pass_means means = pass_means_all(&p->pass, job->backend);
+    const enum backend_kind backend = channelise_plan_backend(job, means.backend);
     struct channelise_plan_cut cut = {.begun = means.begun, .block = p->block};
     struct channelise_plan *before = p->work;
     const struct outputs_begun *begun = &p->pass.begun;
@@ -243,7 +244,7 @@ static status_t pass_plan_all(struct channelise_pass *p)
         cut.filters = p->has_filters ? p->filters : p->pass.begun.filters;
     }
     channelise_plan_drop_coefficients(before); /* first: they may be large */
-    TRY_OUT(agree_all(p->pass.comm, channelise_plan_create(job, p->archive, means.backend,
+    TRY_OUT(agree_all(p->pass.comm, channelise_plan_create(job, p->archive, backend,
                                                            means.most_threads, &cut, &p->work)));
     TRY_OUT(pass_same_plan_all(&p->pass, &p->work->chunking));
     p->work->threads = means.threads;

@@ -395,7 +395,9 @@ static status_t ranges_find(const struct job *job, const struct archive *archive
     uint32_t all = 0;
     if (archive) {
         /* One thread: the memory of threads does not matter here. */
-        TRY_OUT(channelise_plan_create(job, archive, backend_settle(job->backend), 1, NULL, &work));
+        TRY_OUT(channelise_plan_create(job, archive,
+                                       channelise_plan_backend(job, backend_settle(job->backend)),
+                                       1, NULL, &work));
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         TRY_OUT(job->dedisperse[i].dm.is_divided ? ranges_divide(job, i, work, out) : STATUS_OK);

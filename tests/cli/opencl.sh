@@ -213,6 +213,24 @@ runs "a torn cache: verifies" "$voltmill" verify --chunks 4 lone.h5
 runs "no cache" env VOLTMILL_CACHE=off "$voltmill" run --force lone.yaml
 touch file
 runs "a cache that cannot be" env VOLTMILL_CACHE="$work/file/cache" "$voltmill" run --force lone.yaml
+# Transforms of a device end at 2^24 points, those of powers of two at 2^26: refused before there is any work.
+truncate -s 600M zeros.raw
+cat >many.yaml <<'YAML'
+input:
+  files: zeros.raw
+  layout: {format: raw, type: ci8, axes: "time,pol:1", sample_rate_hz: 1e9, freq_hz: 1e9, start: 2020-01-01T00:00:00}
+channelise: {channels: 134217728, taps: 1, backend: opencl}
+products: [{kind: power, file: many.h5, integrate: 1}]
+run: {memory: 100GiB}
+YAML
+limit='channelise.channels is [0-9]+, but backend opencl transforms at most 2\^24 points, or 2\^26 if a power of two'
+fails "a plan of 2^27 channels" 2 "$limit" "$voltmill" plan many.yaml
+fails "2^27 channels" 2 "$limit" "$voltmill" run many.yaml
+fails "2^24 + 2 channels" 2 "$limit" "$voltmill" plan many.yaml --set channelise.channels=16777218
+"$voltmill" plan many.yaml --set channelise.channels=67108864 >stdout 2>stderr && grep -q '^  backend  *opencl' stdout
+ok $? "a plan of 2^26 channels"
+rm zeros.raw
+
 # V of channel 0 of real samples is zero, or what rounding leaves.
 cat >real.yaml <<'YAML'
 file: real-obs.h5

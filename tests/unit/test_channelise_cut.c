@@ -349,6 +349,35 @@ static void plan_filtered(enum backend_kind backend, double width, const char *m
                      STATUS_OK);
 }
 
+/* AUTO means the CPU where the transforms of a device end, a device that is named stays. */
+static void more_channels_than_a_device_makes_are_the_processors(void **state)
+{
+    static const struct {
+        const char *bank;
+        enum backend_kind expected;
+    } cases[] = {{"channels: 67108864", BACKEND_OPENCL},
+                 {"channels: 67108866", BACKEND_CPU},
+                 {"channels: 134217728", BACKEND_CPU},
+                 {"channels: 16777216", BACKEND_OPENCL},
+                 {"channels: 16777218", BACKEND_CPU},
+                 {"channels: 134217728, backend: opencl", BACKEND_OPENCL}};
+    (void)state;
+    if (!backend_abilities(BACKEND_OPENCL)->has_device) {
+        skip(); /* built without */
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct job *job = NULL;
+        char text[512];
+        snprintf(text, sizeof text,
+                 "input: {files: x.h5, layout: {dataset: /x, axes: 'time,pol', sample_rate_hz: "
+                 "1e6}}\nchannelise: {%s}\nproducts: [%s]\n",
+                 cases[i].bank, spectra);
+        assert_int_equal(job_parse("job.yaml", text, strlen(text), NULL, 0, &job), STATUS_OK);
+        assert_int_equal(channelise_plan_backend(job, BACKEND_OPENCL), cases[i].expected);
+        job_destroy(job);
+    }
+}
+
 /* Samples that neighbours share after a filter: taps, a grain, and the bank's taps. Chunks are a
  * multiple of these: 16 times on a CPU; on a device the root of a 16th of the available memory, at
  * least twice: so n / r of it is read again where PINNING r is pinned. */
@@ -666,6 +695,7 @@ int main(void)
         cmocka_unit_test(what_was_begun_stays_as_it_was_cut),
         cmocka_unit_test(threads_change_no_chunk_that_the_job_sets),
         cmocka_unit_test(dumps_that_share_no_chunk_are_refused),
+        cmocka_unit_test(more_channels_than_a_device_makes_are_the_processors),
         cmocka_unit_test(blocks_behind_filters_outweigh_what_they_share),
         cmocka_unit_test(what_stays_on_a_device_is_not_the_hosts),
         cmocka_unit_test(chunks_that_are_ingested_are_long),

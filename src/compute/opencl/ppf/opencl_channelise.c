@@ -654,6 +654,7 @@ const struct channelise_ops opencl_channelise = {
     .begin = opencl_channelise_begin,
     .scale = opencl_channelise_scale,
     .run = opencl_channelise_run,
+    .limit = fft_limit,
     .choose = opencl_channelise_choose,
     .words = opencl_channelise_words,
     .candidates = opencl_channelise_candidates};
