@@ -128,7 +128,7 @@ static int display_read_number(struct reading *in)
     return number;
 }
 
-/* Behind the '%'. */
+/* Reads a conversion's flags, width, precision and size, after the '%'. */
 static void display_read_spec(struct reading *in, struct spec *out)
 {
     *out = (struct spec){.width = 0, .precision = -1};

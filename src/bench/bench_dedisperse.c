@@ -130,7 +130,7 @@ static void bench_search_rows(boxcar_t *boxcar, const struct boxes *boxes,
     }
 }
 
-/* By the host's threads, where the series are; or once, to check `found`. */
+/* Times the search by the host's threads; or, with `found`, searches once and compares. */
 static status_t bench_search_host(const bench_dedisperse_t *bench, const struct boxes *boxes,
                                   const struct peak *found, struct bench_dedispersed *out)
 {
@@ -193,7 +193,7 @@ static status_t bench_run_together(const struct bench_dedisperse *bench, const s
     return STATUS_OK;
 }
 
-/* Where the host dedisperses, too: what the search takes of series that it has just made. */
+/* Times the search on series that the host dedisperses, piece by piece. */
 static status_t bench_search_together(const struct bench_dedisperse *bench,
                                       const struct boxes *boxes,
                                       const struct dedisperse_shape *shape,
@@ -227,7 +227,7 @@ out:
     return st;
 }
 
-/* By the device, by its own clock. */
+/* Times the search on the device, by the device's clock. */
 static status_t bench_search_device(const bench_dedisperse_t *bench, const struct boxes *boxes,
                                     peaks_t *peaks, struct bench_dedispersed *out)
 {

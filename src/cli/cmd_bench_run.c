@@ -103,7 +103,7 @@ static status_t chain_create_slot(struct bench_chain *chain, backend_t *backend,
     return STATUS_OK;
 }
 
-/* Where samples are, and words of a buffer of them. */
+/* Computes the offsets of the streams' samples in a buffer, and the buffer's words of 8 bytes. */
 static status_t chain_lay_out(struct bench_chain *chain, uint64_t *words)
 {
     status_t st = STATUS_OK;

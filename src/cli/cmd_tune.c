@@ -409,7 +409,7 @@ out:
     return st;
 }
 
-/* How each long filter is computed. */
+/* Finds the fastest way to compute each long filter. */
 static status_t tune_filters(struct tuned_job *t)
 {
     status_t st = STATUS_OK;
@@ -427,7 +427,8 @@ out:
     return st;
 }
 
-/* How a filter bank is computed, then, of an only one, the length of blocks for that. */
+/* Finds the fastest way to compute a filter bank. If it is the only one, finds the best length of
+ * blocks, too. */
 static status_t tune_filter_bank(struct tuned_job *t, uint32_t number)
 {
     status_t st = STATUS_OK;

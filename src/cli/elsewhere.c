@@ -74,7 +74,7 @@ static size_t elsewhere_folder(const char *real)
     return (size_t)(text_basename(real) - real);
 }
 
-/* By folder, by name, as they came. */
+/* Orders files by folder, then by name, then by their number on the command line. */
 static int elsewhere_compare(const void *left, const void *right)
 {
     const struct elsewhere_file *a = left;

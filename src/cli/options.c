@@ -202,7 +202,7 @@ static status_t options_take(const struct command *command, const struct option_
     return STATUS_OK;
 }
 
-/* Room for texts, and what holds when nothing is given. */
+/* Allocates the lists of texts, and sets the defaults. */
 static status_t options_begin(const struct command *command, int argc, void *settings)
 {
     for (size_t i = 0; options_row(command, i); i++) {

@@ -46,7 +46,7 @@ static status_t dedisperse_check(const struct dedisperse_spec *spec)
         spec->steps->group);
 }
 
-/* Why the spec's mode does not allow a shape. */
+/* Returns why the spec's mode does not allow a shape; NULL: it does. */
 static const char *dedisperse_objection(const struct dedisperse_spec *spec,
                                         const struct dedisperse_shape *shape)
 {

@@ -41,7 +41,7 @@ double axes_channel_hz(double centre_hz, double sample_rate_hz, int is_complex, 
 
 /* Products and sums of two doubles as the sum of two doubles, which is exact. */
 
-/* How far a double may be from the number that was rounded to it. */
+/* Returns the largest difference between a double and the number that was rounded to it. */
 static double sample_time_rounding(double value)
 {
     double size = fabs(value);

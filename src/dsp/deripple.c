@@ -57,7 +57,8 @@ static void deripple_expand(const double *coeff, uint64_t count, uint32_t points
     }
 }
 
-/* How much of R is left of what goes from 1 (inside) to 0 (at the channel's edge). */
+/* Returns the share of R that is corrected at a frequency: from 1 (inside) to 0 (at the channel's
+ * edge). */
 static double deripple_left(double f, double edge)
 {
     const double steepness = 3.9; /* begins and ends in steps of 2e-8 */

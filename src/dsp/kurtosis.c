@@ -42,7 +42,7 @@ enum {
 };
 static const double pearson_nothing = 1e-22;
 
-/* How the logarithm of the density changes from step i to the next. */
+/* Returns the change of the logarithm of the density from step i to the next. */
 static double pearson_change(const struct pearson *p, double step, uint64_t i)
 {
     double x = (double)i * step;

@@ -33,7 +33,7 @@ static status_t inputs_add(struct inputs *inputs, const char *path, const char *
     return STATUS_OK;
 }
 
-/* By path, then as they came. */
+/* Orders by path, then by the order in which they were added. */
 static int inputs_compare(const void *left, const void *right)
 {
     const struct input *a = *(const struct input *const *)left;

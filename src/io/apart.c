@@ -723,7 +723,7 @@ static status_t apart_pack(const struct description *kind, const struct apart_re
     return STATUS_OK;
 }
 
-/* By a child. */
+/* Opens and describes a file by a child. */
 static status_t apart_describe_there(const struct description *kind,
                                      const struct apart_request *request, void **out)
 {

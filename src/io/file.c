@@ -294,7 +294,8 @@ static status_t fill_copy(void *context, uint64_t at, uint64_t bytes, void *to)
     return STATUS_OK;
 }
 
-/* How many threads copy. One writes as fast as it fills a mapping. */
+/* Returns the number of threads that copy: 1 with few processors, where one writes as fast as it
+ * fills a mapping. */
 static uint32_t fill_threads(void)
 {
     int is_many = omp_get_num_procs() >= FILL_PROCESSORS;

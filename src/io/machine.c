@@ -130,7 +130,7 @@ static int group_find_mount(const char *root, int version, const char *controlle
     return found;
 }
 
-/* Which group this process is in: "0::/a/b" of version 2, "4:memory:/a/b" of 1. */
+/* Finds the control group of this process: "0::/a/b" of version 2, "4:memory:/a/b" of 1. */
 static int group_find_path(const char *root, int version, const char *controller,
                            char path[PATH_BYTES])
 {

@@ -210,8 +210,8 @@ out:
     return st;
 }
 
-/* Which product is dedispersed, and where: the first power product, by the backend of the filter
- * bank, where the entry does not say. */
+/* Settles the product that an entry dedisperses, and its backend. Defaults: the first power
+ * product, and the filter bank's backend. */
 static status_t job_settle_dedisperse(struct job *job, uint32_t i)
 {
     struct job_dedisperse *dedisperse = &job->dedisperse[i];

@@ -477,7 +477,8 @@ status_t job_layout_put(struct job_layout *layout, enum job_said_key key, const 
     return STATUS_OK;
 }
 
-/* Where the samples are: by a format, or by a dataset (or two) and what its dimensions are. */
+/* Checks that a layout locates the samples: by a format, or by a dataset (or two) and its
+ * dimensions. */
 static void job_layout_check_place(struct tree *layout, struct mistakes *mistakes)
 {
     int has_parts = tree_member(layout, "parts") != NULL;

@@ -288,7 +288,7 @@ static void job_product_check_format(struct tree *product, const struct job_prod
                 "is for products in HDF5, expected none");
 }
 
-/* How voltages are stored. Their rows are samples: none of them can say that it is a hole. */
+/* Checks how voltages are stored. Their rows are samples, which cannot mark themselves as holes. */
 static void job_product_check_stored(struct tree *root, struct tree *product,
                                      const struct job_product *p, struct mistakes *mistakes)
 {
@@ -304,7 +304,7 @@ static void job_product_check_stored(struct tree *root, struct tree *product,
                 "the run, or be left out by input.select");
 }
 
-/* How spectra and power are stored. */
+/* Checks how spectra and power are stored. */
 static void job_product_check_steps(struct tree *product, int is_voltages,
                                     struct mistakes *mistakes)
 {
@@ -327,7 +327,7 @@ static void job_product_check_visibilities(struct tree *product, struct mistakes
                 "is for products of kind power and spectra");
 }
 
-/* Which of its frequencies a product has. */
+/* Checks the keys that select a product's frequencies. */
 static void job_product_check_kept(struct tree *product, const struct job_product *p,
                                    struct mistakes *mistakes)
 {

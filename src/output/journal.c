@@ -131,7 +131,7 @@ static uint64_t journal_toggle(journal_t *journal, const struct journal_record *
     return count;
 }
 
-/* How long all records are at most, if each is there once. */
+/* Returns the bytes of all records, each once. */
 static uint64_t journal_most_bytes(const journal_t *journal)
 {
     uint64_t sums =

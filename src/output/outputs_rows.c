@@ -220,8 +220,8 @@ static status_t rows_put_times(const outputs_t *outputs, uint32_t product, uint6
     return STATUS_OK;
 }
 
-/* Which rows are holes. The file says that none is, unless an earlier run was killed after it had
- * said otherwise. A row whose streams come in groups is one as soon as one of them is. */
+/* Marks the rows that are holes. The file marks none before, unless an earlier run was killed after
+ * it had marked some. A row is a hole as soon as one of its groups of streams is one. */
 static status_t rows_put_holes(const outputs_t *outputs, uint32_t product, int is_whole,
                                uint64_t first_row, uint64_t rows, const char *holes)
 {

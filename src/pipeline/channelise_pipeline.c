@@ -81,7 +81,7 @@ buffer_t *filter_block_last(const filter_chain_t *chain, const struct filter_blo
     return block->rows[filter_plan_count(chain->plan) - 1];
 }
 
-/* Where the rows of stage i are. */
+/* Returns the places of the rows of stage i. */
 static struct sample_input chain_place(const struct filter_plan *plan, uint32_t i, uint64_t stride,
                                        uint32_t streams, struct filter_block *block)
 {
@@ -654,8 +654,8 @@ static status_t channelising_correlate(struct channelising *p, struct slot *slot
     return STATUS_OK;
 }
 
-/* Where the outputs of bank i's maker go; or those of the bank itself, which is apart from that
- * where stages are between: the first are their spectra. */
+/* Sets the buffers of the outputs of bank i's maker; or, with is_apart, of the bank itself, whose
+ * first output is the spectra for the stages between. */
 static void channelising_set_outputs(const struct channelise_plan *work, struct slot *slot,
                                      uint32_t i, int is_apart, buffer_t *out[MOST_OUTPUTS])
 {

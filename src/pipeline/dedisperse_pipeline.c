@@ -107,7 +107,7 @@ static status_t seek_search(seek_t *seek, const struct chunk *chunk,
     return seek_put(seek, chunk, block);
 }
 
-/* Nothing before `from` is needed any more. */
+/* Drops the samples before `from`. */
 static void seek_drop(seek_t *seek, uint64_t dms, uint64_t from)
 {
     uint64_t gone = from - seek->from;
@@ -577,7 +577,7 @@ static status_t dedispersing_begin(void *context, driver_t *driver, const struct
     return STATUS_OK;
 }
 
-/* Which outputs the block that begins here is for, and which it makes. */
+/* Sets the outputs that the block writes, and those that it computes. */
 static void dedispersing_place(const struct dedispersing *p, struct slot *slot)
 {
     const struct boxes *boxes = &p->plan->bursts.boxes;

@@ -40,7 +40,7 @@ status_t device_carry_begin(struct device_carry *between, backend_t *backend,
     return STATUS_OK;
 }
 
-/* Where the file of a dedispersion's filterbank is noted. */
+/* Returns the index at which the file of a dedispersion's filterbank is noted. */
 static uint32_t carry_place_of(const struct job *job, uint32_t number)
 {
     return job_reads_voltages(job) ? job->dedisperse[number].input : 0;

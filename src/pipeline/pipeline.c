@@ -243,7 +243,7 @@ static void pipeline_wait(pipeline_t *pipeline, const struct counts *seen, doubl
     pthread_mutex_unlock(&pipeline->lock);
 }
 
-/* Nothing has moved for too long: says which stage of the oldest block hangs. */
+/* Fails because nothing has moved for too long. Names the stage of the oldest block that hangs. */
 static status_t pipeline_say_what_hangs(pipeline_t *pipeline, const struct counts *at)
 {
     int is_reading = at->read < at->submitted && at->written == at->computed;

@@ -145,18 +145,19 @@ static uint64_t cut_shared(const struct channelise_plan *work)
     return ceil_div_u64(channelise_plan_shared(work) * rows, step);
 }
 
-/* How many times its overlap a block is, at least, where that takes much memory: measured on an
- * H200's host, a byte in all slots, pinned before the first block, takes some PINNING times as long
- * as reading one that another block has read. With n overlaps in all groups, blocks of r of them
- * take PINNING r + n / r: least where r is the root of n / PINNING. Short runs begin soon, and have
- * chunks for many ranks; long ones read little twice. */
+/* Returns the minimum length of a block, in overlaps, if that takes much memory. Measured on an
+ * H200's host: to pin a byte in all slots, before the first block, takes some PINNING times as long
+ * as to read a byte again that another block has read. With n overlaps in all groups, blocks of r
+ * of them take PINNING r + n / r, with a minimum at r = sqrt(n / PINNING). Short runs begin soon,
+ * and have chunks for many ranks; long ones read little twice. */
 static uint64_t cut_worth_ratio(const struct channelise_plan *work, uint32_t groups)
 {
     double n = (double)work->chunking.spectra * groups / (double)max_u64(cut_shared(work), 1);
     return min_u64(max_u64((uint64_t)sqrt(n / PINNING), LEAST_RATIO), OVERLAP_RATIO);
 }
 
-/* The same in the memory that there is: long filters on a device always take much. */
+/* Returns the minimum ratio of a block to its overlap. Long filters on a device always take much
+ * memory, so cut_worth_ratio() decides. */
 static uint64_t cut_overlap_ratio(const struct channelise_plan *work)
 {
     int takes_much = work->filters && backend_abilities(work->backend)->has_device;
@@ -200,9 +201,9 @@ static int cut_groups_cost(const struct channelise_plan *work, const struct budg
     return chunk_groups(&work->chunking) > 1 && costs;
 }
 
-/* How many streams work together: as the run was begun, else all of them, or as many as let blocks
- * fit: groups that cost more only if the smallest block fits in no others. If it fits in none,
- * those that need least. */
+/* Settles the number of streams of a group: as the run was begun, else all of them, or as many as
+ * let blocks fit. Takes groups that cost more only if the smallest block fits in no others. If it
+ * fits in none, takes the groups that need the least memory. */
 static status_t cut_settle_groups(struct channelise_plan *work, uint64_t budget,
                                   const struct chunking *begun, struct budget_group *group)
 {

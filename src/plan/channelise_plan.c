@@ -221,7 +221,8 @@ enum backend_kind channelise_plan_backend(const struct job *job, enum backend_ki
     return kind;
 }
 
-/* How many samples a spectrum takes, and a unit: as many as whole spectra of all banks. */
+/* Settles the samples of a spectrum of each bank, and of a unit, which holds whole spectra of all
+ * banks. */
 static status_t plan_settle_units(struct channelise_plan *work)
 {
     const struct job *job = work->job;

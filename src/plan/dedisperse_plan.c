@@ -16,7 +16,8 @@
 
 /* Semi-coherent searches: which DMs are made of which filterbank, with delays of one origin. */
 
-/* Which coherent DM the filterbank is of; grid->count: the job makes all. */
+/* Finds the coherent DM of the filterbank in the grid; sets *out to grid->count if the job searches
+ * all of them. */
 static status_t share_find(const struct dedisperse_plan *d, const struct dispersion_grid *grid,
                            uint32_t *out)
 {
@@ -115,7 +116,7 @@ out:
     return st;
 }
 
-/* Which ifs are added up, in the file's order whatever the job's. */
+/* Settles the ifs that are added up, in the file's order. */
 static status_t plan_settle_ifs(struct dedisperse_plan *d)
 {
     uint32_t there = d->fbh5->nifs;
@@ -383,7 +384,7 @@ static status_t plan_make_delays(struct dedisperse_plan *d)
     return dm_ranges_create(d);
 }
 
-/* Which outputs there are, and when. */
+/* Settles the number of outputs and their times. */
 static status_t plan_settle_outputs(struct dedisperse_plan *d)
 {
     double tsamp = d->fbh5->time.step;

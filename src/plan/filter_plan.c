@@ -290,7 +290,7 @@ static status_t filter_plan_make_chirps(const struct job *job, uint32_t number,
     return STATUS_OK;
 }
 
-/* Behind a chirp: delays are those of one frequency all over a coarse channel. */
+/* Sets the state after a chirp: a coarse channel has the delay of one frequency throughout. */
 static status_t filter_plan_see_coherent(const struct archive *in, struct filter_plan_stage *stage)
 {
     uint64_t count = in->count[AXIS_CHAN];

@@ -77,7 +77,7 @@ struct channelise_output plan_ifs_output(const struct job_product *job)
         .integrate = job->is_flagged ? job->flag.spectra : job->integrate};
 }
 
-/* Which is which of two polarisations, where that matters. */
+/* Settles which of two polarisations is X (or R), for Stokes parameters. */
 static status_t plan_ifs_settle_feed(const struct channelise_plan *work, uint32_t i,
                                      struct stokes *stokes)
 {

@@ -37,7 +37,7 @@ struct volts {
     struct sample_coding coding;
 };
 
-/* Where rows or samples are from; `start` NULL: unknown. */
+/* Adds start, source and telescope of rows or samples; `start` NULL: unknown. */
 static void source_add_origin(struct json *json, const struct utc *start, const char *source,
                               const char *telescope)
 {

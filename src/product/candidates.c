@@ -253,7 +253,8 @@ static uint64_t find_settle_least(struct finding *f)
     return kept;
 }
 
-/* By how many samples each DM's delays differ across the band; they rise with the DM. */
+/* Computes the samples between the largest and the smallest delay of each DM, which rise with the
+ * DM. */
 static status_t find_spans(const struct dispersion *delays, uint32_t **out)
 {
     status_t st = STATUS_OK;

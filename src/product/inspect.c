@@ -256,8 +256,8 @@ static uint64_t inspect_row_bytes(hid_t data, const struct product *product)
     return fits ? bytes : 0;
 }
 
-/* How many rows there are of how many numbers. Those of visibilities are several times as many as
- * a dataset of times says. */
+/* Reads the number of rows, and of streams and frequencies in a row. A row of visibilities is
+ * several rows of their dataset, one for each pair. */
 static status_t inspect_read_shape(hid_t file, const struct h5_dataset *data,
                                    struct product *product)
 {
@@ -328,7 +328,7 @@ static status_t quantised_inspect(hid_t rows, const struct h5_dataset *beside,
     return STATUS_OK;
 }
 
-/* Where the rows lie, and that the file really is as long as it says. */
+/* Reads the place of the rows, and checks that the file is long enough for them. */
 static status_t inspect_read_place(hid_t file, struct product *product)
 {
     status_t st = STATUS_OK;

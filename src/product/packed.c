@@ -83,7 +83,7 @@ out:
     return st;
 }
 
-/* Which datasets the two have in common: all that are in one piece. */
+/* Lists the datasets that both files store in one piece. */
 static status_t packed_list_taken(packed_t *packed)
 {
     status_t st = STATUS_OK;

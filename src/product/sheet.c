@@ -46,7 +46,7 @@ static status_t sheet_describe(struct sheet *sheet)
     return STATUS_OK;
 }
 
-/* Which coarse channels weights are of: rows beside them may have a part of these. */
+/* Reads the frequencies of the coarse channels that weights belong to. The rows may have fewer. */
 static status_t sheet_find_coarse(struct sheet *sheet)
 {
     static const char name[] = "coarse_frequency";
@@ -63,7 +63,7 @@ static status_t sheet_find_coarse(struct sheet *sheet)
                     sheet->path, name, count, (unsigned long long)sheet->nchannels);
 }
 
-/* Which scales spectra in few bits have. */
+/* Opens the scales of spectra in few bits. */
 static status_t sheet_find_scales(struct sheet *sheet)
 {
     uint64_t bytes = H5Tget_size(sheet->data.type);

@@ -37,8 +37,8 @@ static void progress_say_rate(const char *what, double rate, char out[RATE])
     }
 }
 
-/* How many characters fit a line of the terminal, the last column left free: one that wraps cannot
- * be redrawn. */
+/* Returns the characters that fit a line of the terminal. The last column stays free, because a
+ * line that wraps cannot be redrawn. */
 static size_t progress_width(void)
 {
     struct winsize size = {0};

@@ -429,7 +429,7 @@ out:
     return st;
 }
 
-/* By file, then in the order of observations. */
+/* Orders by file, then by the number of the observation. */
 static int batch_compare(const void *left, const void *right)
 {
     const struct batch_file *a = left;

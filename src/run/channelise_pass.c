@@ -306,7 +306,7 @@ status_t channelise_pass_plan_all(struct channelise_pass *p)
     return STATUS_OK;
 }
 
-/* How a synthesis is computed: rank 0 says, by rule. */
+/* Chooses how the synthesis is computed, by rule, on rank 0 for all. */
 static status_t pass_choose_synthesis_all(struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
@@ -327,7 +327,7 @@ static status_t pass_choose_synthesis_all(struct channelise_pass *p)
     return STATUS_OK;
 }
 
-/* How each filter is computed; rank 0 looks, or measures. */
+/* Chooses how each filter is computed: rank 0 looks it up, or measures. */
 static status_t pass_choose_filters_all(struct channelise_pass *p)
 {
     status_t st = STATUS_OK;

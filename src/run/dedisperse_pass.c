@@ -339,7 +339,7 @@ static status_t tuned_dedispersion_all(MPI_Comm comm, backend_t *backend,
     return STATUS_OK;
 }
 
-/* How the first DMs' stage is fastest; the others' are like it. */
+/* Chooses the fastest shape for the first DMs. Those of other DMs are alike. */
 static status_t pass_choose_shape_all(struct dedisperse_pass *p)
 {
     status_t st = STATUS_OK;

@@ -106,7 +106,7 @@ out:
     return st;
 }
 
-/* Which coherent DMs are the nearest of some DMs. */
+/* Makes a part for each coherent DM that is the nearest one of some DMs. */
 static status_t grid_divide(struct grid *grid)
 {
     status_t st = STATUS_OK;

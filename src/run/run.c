@@ -421,7 +421,7 @@ out:
     return st;
 }
 
-/* Nothing is left to do. */
+/* Ends a run that had nothing left to do: writes the tables, and reports that all was complete. */
 static status_t run_conclude_all(MPI_Comm comm, const struct job *job,
                                  const struct run_options *options)
 {

@@ -67,7 +67,7 @@ static void wish_free(struct wish *wish)
     *wish = (struct wish){.device = NULL};
 }
 
-/* Nothing waits any more. */
+/* Closes the backend that waits to be used. */
 static void opened_drop(opened_t *opened)
 {
     backend_close(memory_move(&opened->waiting));

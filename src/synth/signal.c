@@ -443,9 +443,9 @@ static struct tone_course tone_find_course(const struct synth_spec *spec,
     return course;
 }
 
-/* How far a tone turns in each of the ROTATION samples from `begin` on. A drifting one turns faster
- * with each of them: all that a table for all times can hold is what its curve adds, the rest
- * are products of two. */
+/* Computes the phase factors of a tone in each of the ROTATION samples from `begin` on. A drifting
+ * tone turns faster with each sample: only the part that its curve adds comes from a table for all
+ * times, the rest are products of two factors. */
 static void tone_fill_turns(const struct tone_course *course, uint64_t begin, double (*bend)[2],
                             double (*turn)[2])
 {

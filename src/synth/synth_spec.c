@@ -97,7 +97,7 @@ static int synth_gaps_have_streams(const struct synth_spec *spec)
     return have;
 }
 
-/* How many entries that makes at most: UINT64_MAX when it is absurd. */
+/* Returns the maximum number of entries; UINT64_MAX if it overflows. */
 static uint64_t synth_gaps_most(const struct synth_spec *spec)
 {
     uint64_t each = synth_gaps_have_streams(spec) ? synth_gaps_streams(spec) : 1;
@@ -110,7 +110,7 @@ static uint64_t synth_gaps_most(const struct synth_spec *spec)
     return most;
 }
 
-/* By stream, then first sample. */
+/* Orders gaps by stream, then by first sample. */
 static int synth_gaps_compare(const void *left, const void *right)
 {
     const uint64_t *a = left;
@@ -296,7 +296,7 @@ static void synth_check_polarisation(const struct synth_spec *spec,
     }
 }
 
-/* Nothing comes again before a sample is over. */
+/* Checks that a period is at least one sample. */
 static void synth_check_period(const struct synth_spec *spec, double period_s, struct tree *at,
                                const char *key, struct mistakes *mistakes)
 {

@@ -601,7 +601,8 @@ out:
     return st;
 }
 
-/* How far it came. */
+/* Returns the time after which the search ended; INFINITY: it was complete; 0: it was limited by a
+ * count. */
 static double search_extent(const struct search *s)
 {
     const struct tune_time *time = &s->options->time;

@@ -552,7 +552,8 @@ static status_t spectra_prepare_all(struct verify *verify)
     return agree_all(verify->comm, spectra_prepare(verify, spectra));
 }
 
-/* How many samples are missing is known when all was looked at, or when none can be. */
+/* Compares the number of missing samples. It is known if everything was read, or if no sample can
+ * be missing. */
 static status_t spectra_judge_missing(const struct verify *verify)
 {
     const struct product *product = verify->product;

@@ -54,7 +54,7 @@ void opencl_buffer_destroy(buffer_t *base)
     free(buffer);
 }
 
-/* Where in pinned memory the counts of an input are. */
+/* Returns the offset of an input's counts in pinned memory. */
 static uint64_t buffer_counts_at(const struct opencl_buffer *buffer)
 {
     uint64_t samples = buffer->has_samples_apart ? 0 : buffer->bytes;

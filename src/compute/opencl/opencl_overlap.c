@@ -301,7 +301,8 @@ static void overlap_factors(const struct overlap_stages *stages, float (*out)[2]
     }
 }
 
-/* Where each of points x first_blocks frequencies of a response stands in the kernels' `table`. */
+/* Computes the index in the kernels' `table` of each of points x first_blocks frequencies of a
+ * response. */
 static void overlap_places(const struct overlap_stages *stages, uint32_t *out)
 {
     const uint32_t points = stages->points, length = points * stages->first_blocks;

@@ -206,8 +206,8 @@ static uint64_t fused_points_row_bytes(const transform_t *transform, uint32_t ns
            sample_bytes(transform->spec.coding.format, 1);
 }
 
-/* Where among the block's spectra those begin that are counted; their number has none after it
- * that is not. */
+/* Returns the number of the block's spectra before the first one whose missing samples are counted;
+ * 0: none are counted. All later ones are. */
 static uint64_t fused_points_uncounted(const struct transform_block *block)
 {
     return block->counted > 0 ? block->counted_first - block->from : 0;

@@ -62,7 +62,7 @@ static status_t reference_filter_choose(const struct filter_spec *spec, struct f
     return STATUS_OK;
 }
 
-/* Nothing of the reference is tuned. */
+/* Lists one shape: the reference is not tuned. */
 static status_t reference_filter_candidates(backend_t *backend, const struct filter_spec *spec,
                                             struct filter_shape **out, uint32_t *count)
 {

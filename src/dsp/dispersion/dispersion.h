@@ -91,8 +91,8 @@ status_t dispersion_linear(double start, double step, uint32_t count, double **o
  *   a = 2 D df / f^3 (f, df in MHz: centre of the band, width of a channel), b = a nchannels / 4.
  *
  * L. Levin's algorithm, as B. Barsdell wrote it down in dedisp (Barsdell et al. 2012, MNRAS 422,
- * 379: generate_dm_list()). free() returns the list. Fails with USAGE (one channel, no bandwidth, a
- * tolerance <= 1, more than `most` DMs), DEVICE. */
+ * 379: generate_dm_list()). free() returns the list. Fails with USAGE (one channel, no bandwidth,
+ * start < 0, end < start, a tolerance <= 1, more than `most` DMs), DEVICE (memory). */
 status_t dispersion_tolerant(const struct dispersion_spec *spec, double start, double end,
                              double width_seconds, double tolerance, uint32_t most, double **out,
                              uint32_t *count);

@@ -116,8 +116,9 @@ static double report_ripple_db(const struct filter *filter, double to, uint32_t 
     return smallest <= filter->rounding ? INFINITY : 20 * log10(largest / smallest);
 }
 
-/* Where |H| crosses `level` between `low`, where it is above, and `high`, where it is below: the
- * secant, with the value at an end that stays halved so that the other end moves too (Illinois). */
+/* Returns the frequency between `low` (|H| above `level`) and `high` (|H| below it) at which |H|
+ * crosses `level`. Uses secants; the value at an end that stays is halved, so that the other end
+ * moves too (Illinois). */
 static double report_crossing(const struct filter *filter, double level, double low, double high)
 {
     double above = report_response(filter, low) - level;
@@ -145,8 +146,9 @@ static double report_crossing(const struct filter *filter, double level, double 
     return middle;
 }
 
-/* Where |H| first falls below `level`, or the end of the band; at `from` it is not below. The
- * scan's steps grow with the frequency: a filter many channels wide needs no finer look. */
+/* Returns the frequency at which |H| first falls below `level`, or the end of the band; at `from`
+ * it is not below. The scan's steps grow with the frequency: a filter many channels wide needs no
+ * smaller ones. */
 static double report_half_width(const struct filter *filter, double level, double from)
 {
     double end = filter->samples / 2.0;

@@ -93,7 +93,7 @@ status_t filterbank_finish(struct fbh5 *fbh5)
 
 /* Numbers of a power product in few bits, made the floats that they stand for. */
 
-/* Where /scale or /offset is, and of how many blocks it is. */
+/* Finds the offset of /scale or /offset in the file, and its number of blocks. */
 static status_t fbh5_find_scale(hid_t file, const struct fbh5 *fbh5, const char *name,
                                 uint64_t *blocks, uint64_t *offset)
 {
@@ -218,7 +218,7 @@ out:
     return st;
 }
 
-/* Where the rows lie. */
+/* Finds how the rows are stored. */
 static status_t fbh5_read_layout(const struct h5_dataset *data, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
@@ -320,7 +320,7 @@ out:
     return st;
 }
 
-/* Where a power product of ours that has weights marks its rows. */
+/* Finds the offset of the marks of rows in our power products that have weights. */
 static status_t fbh5_find_marks(hid_t file, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;

@@ -219,8 +219,8 @@ static uint32_t fbh5_find_listed(const char *list, uint32_t at, char name[NAME])
     return count;
 }
 
-/* How many ifs pol_type names: all; of ours those of one station and beam, and the others are
- * alike. */
+/* Returns the number of ifs that pol_type names: all. In our products, it names those of one
+ * station and beam, which repeat. */
 static uint32_t fbh5_named(const struct fbh5 *fbh5)
 {
     char name[NAME];

@@ -51,7 +51,7 @@ static status_t dada_read_bytes(const struct dada *dada, uint64_t *bytes)
                      all, *bytes);
 }
 
-/* Where the file begins in the observation. */
+/* Reads the place in the observation at which the file begins (OBS_OFFSET). */
 static status_t dada_read_offset(struct dada *dada)
 {
     char number[ASCII_VALUE] = "";
@@ -73,7 +73,8 @@ static status_t dada_read_offset(struct dada *dada)
                      number);
 }
 
-/* Where the samples are, how many, and which of them the next file repeats. */
+/* Reads the place and the number of the samples, and how many of them the next file repeats
+ * (OBS_OVERLAP). */
 static status_t dada_read_place(struct dada *dada)
 {
     uint64_t bytes = 0;

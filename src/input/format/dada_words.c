@@ -504,7 +504,7 @@ static int dada_parse_ratio(const char *text, struct ratio *out)
            spacing_ratio(n / d, text[length] ? 1e-9 : 1e-4, out);
 }
 
-/* By how much of itself a number may be wrong that was rounded to its digits after the point. */
+/* Returns the relative error of a number that was rounded to the digits after its point. */
 static double dada_rounding(const struct ascii *header, const char *key, double value)
 {
     char text[ASCII_VALUE] = "";

@@ -34,8 +34,8 @@ struct drx_survey {
 /* Packets that are compared with each other until some agree. */
 enum { SEEK_BYTES = 16 * DRX8_BYTES };
 
-/* Where packets begin in the first bytes of a file, up to `most`: after the sync word, a tuning and
- * a decimation that can be. */
+/* Lists the offsets of up to `most` packets in the first bytes of a file: a sync word, followed by
+ * a possible tuning and decimation. */
 static uint32_t drx_list(const unsigned char *bytes, uint64_t count, uint32_t most, uint64_t *out)
 {
     static const unsigned char sync[] = {0xde, 0xc0, 0xde, 0x5c};
@@ -54,8 +54,8 @@ static uint32_t drx_list(const unsigned char *bytes, uint64_t count, uint32_t mo
     return found;
 }
 
-/* How long packets are: most of those that follow each other are that far apart; a file of one is
- * that long. */
+/* Returns the length of packets: the most frequent distance of neighbours, or the length of a file
+ * with one packet. */
 static uint64_t drx_length(const uint64_t *at, uint32_t count, uint64_t file_bytes)
 {
     uint32_t narrow = 0;

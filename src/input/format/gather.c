@@ -429,9 +429,9 @@ static double gather_start_step(struct utc start, enum job_unit unit)
     return (is_mjd ? DAY : 1) / power;
 }
 
-/* How far a start, `found` seconds after the first, may be from the samples before it and still
- * be that of a computer's clock, or a coarse one: files of `length` seconds follow each other then.
- */
+/* Returns the largest difference in seconds between a start and the end of the samples before it
+ * that a computer's clock or a coarse start time explains: then files of `length` seconds follow
+ * each other. The start is `found` seconds after the first one. */
 static double gather_start_doubt(double coarse, double found, double length)
 {
     static const double clock_s = 0.1; /* such clocks and writers' buffers are as far off, */

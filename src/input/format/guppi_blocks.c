@@ -21,7 +21,7 @@
 
 enum { MOST_PACKETS = 1 << 30 };
 
-/* Which share of its packets each block of a file has lost. Fails with DATA: counts that contradict
+/* Reads the counts of received and dropped packets of a block. Fails with DATA if they contradict
  * each other. */
 static status_t guppi_read_counts(const struct ascii *header, struct guppi_counts *out)
 {
@@ -81,8 +81,8 @@ static double guppi_usual_packets(const struct guppi_blocks *blocks)
     return usual;
 }
 
-/* How many packets a block should have; *fits 0: the first that is known about it does not fit its
- * counts, and is *doubt. */
+/* Returns the number of packets that a block should have. *fits is 0 if the first number known
+ * about it does not fit its counts; *doubt is that number. */
 static double guppi_find_packets(const struct guppi *guppi, const struct guppi_block *block,
                                  double usual, int *fits, double *doubt)
 {
@@ -342,9 +342,9 @@ static status_t guppi_take_block(struct guppi_walk *walk, const struct ascii *he
     return STATUS_OK;
 }
 
-/* Where the last block ends if its header is filled up, although DIRECTIO says that it is not, or
- * the other way round; *at stays what it is if neither a header nor the end of the file is there.
- */
+/* Corrects *at, the end of the last block, if its header is padded although DIRECTIO says that it
+ * is not, or the other way round. Changes nothing unless a header or the end of the file is at the
+ * new place. */
 static status_t guppi_try_padding(struct guppi_walk *walk, uint64_t *at)
 {
     struct guppi_blocks *blocks = &walk->file->blocks;
@@ -369,8 +369,8 @@ static status_t guppi_try_padding(struct guppi_walk *walk, uint64_t *at)
     return STATUS_OK;
 }
 
-/* Where the last block ends if samples are filled up, too, as some writers do for DIRECTIO; *at
- * stays what it is otherwise. */
+/* Corrects *at, the end of the last block, if samples are padded, too, as by some writers for
+ * DIRECTIO. */
 static status_t guppi_try_filling(struct guppi_walk *walk, uint64_t *at)
 {
     uint64_t end = *at + guppi_direct(walk->block_bytes) - walk->block_bytes;

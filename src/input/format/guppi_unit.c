@@ -193,7 +193,8 @@ struct guppi_choice {
     int is_unrepeated; /* blocks do not repeat what OVERLAP says */
 };
 
-/* Where no unit is proven, PKTIDX that mostly grows alike shows blocks that follow each other. */
+/* Chooses the unit of PKTIDX by the most proofs. If no unit is proven, a PKTIDX that mostly grows
+ * by one step shows blocks that follow each other. */
 static struct guppi_choice guppi_choose(const struct guppi *guppi,
                                         const struct guppi_growths *growths)
 {

@@ -238,7 +238,7 @@ static status_t lofar_bf_compare_centre(const struct fields *f, const struct lof
         f->path, centre, middle);
 }
 
-/* How many channels all subbands have, where that is said. */
+/* Compares the number of channels with that of all subbands, if the file states it. */
 static status_t lofar_bf_compare_channels(const struct fields *f,
                                           const struct lofar_bf_place *place)
 {
@@ -362,7 +362,7 @@ out:
     return st;
 }
 
-/* Which of Xr, Xi, Yr, Yi a dataset is. Powers and scaled bytes are refused for what they are. */
+/* Finds whether a dataset is Xr, Xi, Yr or Yi. Fails for powers and scaled bytes, naming them. */
 static status_t lofar_bf_find_component(const struct fields *f, const char *name, int *out)
 {
     status_t st = STATUS_OK;
@@ -510,7 +510,8 @@ out:
     return st;
 }
 
-/* Where the number stands in "L999999_SAP000_B000_S0_P000_bf.h5"; 0: nowhere. */
+/* Returns the index of the component's digit in "L999999_SAP000_B000_S0_P000_bf.h5"; 0: there is
+ * none. */
 static size_t lofar_bf_digit(const char *path)
 {
     for (const char *at = text_basename(path); *at; at++) {

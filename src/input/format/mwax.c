@@ -188,7 +188,8 @@ static status_t mwax_note_delays(const struct mwax *mwax, const struct mwax_tabl
                      low, high);
 }
 
-/* By GPS, since what UTC_START and OBS_OFFSET state has changed between versions. */
+/* Reads the start from the GPS time, since the meaning of UTC_START and OBS_OFFSET has changed
+ * between versions. */
 static status_t mwax_read_start(const struct mwax *mwax, struct job_layout *own)
 {
     char text[ASCII_VALUE] = "";

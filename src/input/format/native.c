@@ -183,7 +183,8 @@ static status_t native_read_scale(const struct native *n, struct job_layout_numb
         n->where, numbers->scale, TERMS_LEAST_SCALE, TERMS_MOST_SCALE);
 }
 
-/* Where 0 Hz of complex samples is. Not of a version that did not know it. */
+/* Reads whether 0 Hz of complex samples is a channel's centre or its edge. Fails if the file's
+ * version had no such attribute. */
 static status_t native_read_dc(const struct native *n, struct job_layout *own)
 {
     status_t st = STATUS_OK;

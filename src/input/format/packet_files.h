@@ -13,8 +13,8 @@ status_t packet_files_create(const struct format_input *input, const char *forma
                              struct archive **out);
 
 /* Calls `look` with the headers of the first and last frames, as packets_seek_frames() found them.
- * Where it fails, the frame contradicts what is known: once is damage, the failure is forgotten;
- * twice within PACKETS_AROUND frames it is that of this function. */
+ * It fails if the frame contradicts what is known. One such frame is damage, and is ignored. Fails
+ * as `look` does at the second one within PACKETS_AROUND frames; at once with DEVICE. */
 typedef status_t packet_files_look_t(void *context, const char *path, uint64_t frame,
                                      uint64_t offset, const unsigned char *header);
 status_t packet_files_look(const struct packets_file *file, uint64_t frame_bytes,

@@ -438,8 +438,7 @@ static uint64_t sigproc_filling(uint64_t bytes, uint64_t bits)
     return bytes * 8 / bits > least ? bytes * 8 / bits - least : 0;
 }
 
-/* How many spectra there are: those that the file contains, without filling, which nsamples
- * reveals. */
+/* Counts the spectra that the file contains, without padding, which nsamples reveals. */
 static status_t sigproc_count_rows(const struct sigproc_words *words, struct fbh5 *fbh5)
 {
     double stated = words->said[SIGPROC_NSAMPLES].number;

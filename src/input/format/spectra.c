@@ -471,7 +471,7 @@ out:
     return st;
 }
 
-/* Which channels they are, and the filter that made them. */
+/* Notes the channels of the spectra, and the filter that made them. */
 static status_t spectra_note_bank(const struct fields *f, const struct spectra_said *said,
                                   struct archive *archive)
 {

@@ -210,7 +210,7 @@ static status_t vdif_streams_check_table(const struct job_layout *layout,
     return STATUS_OK;
 }
 
-/* By the table. */
+/* Lists the streams of the layout's table. */
 static status_t vdif_streams_list(const struct job_layout *layout, const struct vdif_survey *survey,
                                   struct archive *archive)
 {

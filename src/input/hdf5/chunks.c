@@ -565,7 +565,8 @@ void chunks_close(chunks_t *chunks)
     free(chunks);
 }
 
-/* Room to keep one more: the longest not used; NULL when all are used by this very read. */
+/* Returns the place for one more chunk: a free one, or the one that was not used for the longest
+ * time; NULL if this read uses all. */
 static struct kept_chunk *chunks_find_room(chunks_t *chunks)
 {
     struct kept_chunk *oldest = NULL;

@@ -29,7 +29,7 @@ static int depot_holds(const depot_t *depot, uint32_t slot, const struct mapping
     return at && strcmp(at->path, mapping->path) == 0 && strcmp(at->name, mapping->name) == 0;
 }
 
-/* Where the source of a mapping is open; 0: it is not. */
+/* Returns the slot in which the source of a mapping is open; 0: it is not. */
 static uint32_t depot_find(const depot_t *depot, const struct mapping *mapping)
 {
     if (mapping->slot > 0 && depot_holds(depot, mapping->slot, mapping)) {

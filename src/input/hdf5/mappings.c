@@ -43,7 +43,7 @@ static int mappings_regular_read(hid_t space, struct regular *out)
     return 1;
 }
 
-/* How many indices of dimension `at` are selected below `end`. */
+/* Returns the number of selected indices of dimension `at` below `end`. */
 static hsize_t mappings_regular_indices(const struct regular *r, int at, hsize_t end)
 {
     if (end <= r->start[at]) {

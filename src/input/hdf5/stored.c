@@ -461,7 +461,7 @@ out:
     return st;
 }
 
-/* Where the bytes of a contiguous dataset are: in this file, or in external ones. */
+/* Finds the bytes of a contiguous dataset: in this file, or in external ones. */
 static status_t stored_look_at_extents(hid_t plist, const struct noting *noting)
 {
     struct stored *stored = noting->stored;

@@ -312,8 +312,8 @@ out:
     return st;
 }
 
-/* Where the bytes are after the end of a file, HDF5 gives zeros. `at`: the first byte of the
- * dataset that is in the extent. */
+/* Notes the elements whose bytes are after the end of a truncated file, for which HDF5 gives zeros.
+ * `at`: the first byte of the dataset that is in the extent. */
 static status_t stored_find_cut(struct stored *stored, const struct archive_extent *extent,
                                 uint64_t at)
 {

@@ -192,7 +192,7 @@ status_t unfilter_piece_begin(const struct chunk_filter *filter, const void *in,
     return STATUS_OK;
 }
 
-/* Where the next block, of `made` bytes, is stored. */
+/* Finds the stored bytes of the next block, which has `made` bytes when decoded. */
 static status_t bitshuffle_find_block(uint32_t compression, struct bytes *in, size_t made,
                                       struct bytes *out)
 {

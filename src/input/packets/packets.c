@@ -443,7 +443,8 @@ int packets_kept_drop_cut(struct packets_kept *kept)
     return is_cut;
 }
 
-/* Nothing from before `first` on is wanted any more; what is not there begins anew. */
+/* Drops what is kept before frame `first`. Begins anew if the file is another one, or `first` is
+ * outside of what is kept. */
 static void kept_cut(struct packets_kept *kept, const struct packets_open *open, uint64_t first)
 {
     uint64_t cut = first - kept->first;

@@ -328,7 +328,7 @@ static void fact_free(struct propose_fact *fact)
     free(fact->member);
 }
 
-/* Room for one more; *fact belongs to the proposal from then on. */
+/* Appends a fact, which belongs to the proposal from then on. Drops it if there are MOST_FACTS. */
 static status_t fact_add(struct proposal *p, struct propose_fact *fact)
 {
     if (p->nfacts == MOST_FACTS) {

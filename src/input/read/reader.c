@@ -90,8 +90,8 @@ static void reader_fill_stream(const struct archive *archive, const struct reade
     }
 }
 
-/* Where real and imaginary numbers of samples are in different parts, the one that is there is no
- * sample without the other. */
+/* Marks samples as missing of which only the real or the imaginary number was read; the two are in
+ * different parts. */
 static status_t reader_fill_pairs(const struct archive *archive, const struct reader_wanted *wanted,
                                   const struct losses *lacks, struct losses *losses)
 {

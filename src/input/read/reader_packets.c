@@ -153,7 +153,7 @@ uint64_t reader_packets_bytes(const struct packets *packets, uint64_t samples, u
            frames * OF_FRAME;
 }
 
-/* Which blocks of the slab come from which thread. */
+/* Lists the blocks of the slab by the thread that they come from. */
 static status_t packets_list_slots(struct packets_task *task)
 {
     const struct packets *packets = task->packets;
@@ -448,7 +448,7 @@ static status_t packets_fill_group(const struct packets_task *task, uint32_t thr
     return STATUS_OK;
 }
 
-/* Where no frame had a stream. */
+/* Fills the samples of streams for which there was no frame. */
 static status_t packets_fill(const struct packets_task *task, struct losses *losses)
 {
     for (uint32_t thread = 0; thread < task->packets->nthreads; thread++) {

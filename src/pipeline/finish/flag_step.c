@@ -191,9 +191,9 @@ out:
     return st;
 }
 
-/* By how much the kurtosis of a spectrum's channels may be another by rounding alone: numbers of
- * spectra are right to 5e-6 of their rms and 5e-7 of the largest (compute/shared/agreement.h);
- * those of fourth powers count four times as much. */
+/* Computes the largest change of the kurtosis of a spectrum's channels by rounding alone. Numbers
+ * of spectra are right to 5e-6 of their rms and 5e-7 of the largest (compute/shared/agreement.h);
+ * errors of fourth powers are four times as large. */
 static void flag_errors(const struct flag_step *flag, const float *power, const float *kurtosis,
                         size_t nchannels, float *errors)
 {
@@ -460,7 +460,7 @@ static int flag_is_blank(double least, float weight)
     return (double)weight < least || weight == 0;
 }
 
-/* Which channels lack too much, but would not, had all been read. */
+/* Marks channels that are blank only because some input was unreadable. */
 static void flag_unread(const double *weights, const double *read, uint64_t count, uint64_t cells,
                         double least, char *unread)
 {

@@ -240,7 +240,7 @@ static void bank_make_numbers(struct export_bank *bank, const struct fbh5_block 
     }
 }
 
-/* Which of the scale's channels begins line `line` of the block. */
+/* Returns the scale's channel with which line `line` of the block begins. */
 static uint64_t bank_first_channel(const struct export_bank *bank, const struct fbh5_block *block,
                                    uint64_t line)
 {

@@ -65,7 +65,7 @@ struct rule {
     double centre, mean, gain, blank;
 };
 
-/* How channel `line` is encoded. */
+/* Returns the rule that encodes channel `line`. */
 static struct rule scale_rule_of(const struct scale *scale, uint64_t line)
 {
     double steps = scale_largest(scale->bits) + 1;

@@ -77,7 +77,7 @@ out:
     return st;
 }
 
-/* Which frequency the times belong to, and by which law. */
+/* Reads the frequency that the times refer to, and the dispersion constant. */
 static status_t band_read_reference(hid_t group, const struct series *series,
                                     struct series_band *band)
 {

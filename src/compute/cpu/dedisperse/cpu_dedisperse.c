@@ -182,7 +182,7 @@ static double cuts_adds(const struct dedisperse_spec *spec, const struct dedispe
     return adds;
 }
 
-/* How much longer the last thread works than if all ended together. */
+/* Returns the time until the last thread ends, relative to that if all ended together. */
 static double cuts_imbalance(const struct dedisperse_spec *spec,
                              const struct dedisperse_shape *shape)
 {
@@ -253,8 +253,8 @@ static const char *cuts_object_to_brute(const struct dedisperse_shape *shape)
                                                                 : NULL;
 }
 
-/* How the loops can be cut, strips of a piece of time and DMs of a tile, with groups or without: as
- * compute/dedisperse.h says. */
+/* Returns whether the loops can be cut into strips of time and tiles of DMs as the shape says, with
+ * groups or without (compute/dedisperse.h). */
 static int cpu_dedisperse_fits(backend_t *backend, const struct dedisperse_spec *spec,
                                const struct dedisperse_shape *shape, double *cost, const char **why)
 {

@@ -94,7 +94,8 @@ static void tree_range(const cpu_tree_t *tree, const struct tree_tile *tile, uin
     *end = l->first[last];
 }
 
-/* Which rows of the group are made: from the widest down, what is not made is added in halves. */
+/* Chooses the rows of the group that are made, from the widest down. The sum of a row that is not
+ * made is added from its halves. */
 static void tree_choose_rows(const cpu_tree_t *tree, struct tree_tile *tile)
 {
     const uint32_t *of = tile->patterns.of + (size_t)tile->group * tile->patterns.ndms;
@@ -136,7 +137,7 @@ static void tree_four(const struct patterns *patterns, const struct pattern *fou
     }
 }
 
-/* Where in memory the row of a pattern begins at this delay of its first channel. */
+/* Returns the index at which the row of a pattern begins, at this delay of its first channel. */
 static uint32_t tree_place(const struct tree_tile *tile, uint32_t level, uint32_t number,
                            uint32_t delay)
 {

@@ -149,7 +149,7 @@ static void direct_deal(const direct_t *d, const float *samples, size_t first, s
     }
 }
 
-/* Behind the last sample of each plane come zeros, for the rows that fill the last vectors. */
+/* Writes zeros after the last sample of each plane, for the rows that fill the last vectors. */
 static void direct_blank_ends(const direct_t *d, size_t samples, float *planes)
 {
     size_t ends = samples / d->decimate;

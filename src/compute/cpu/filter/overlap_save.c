@@ -211,7 +211,7 @@ static void convolution_columns(const convolution_t *c, float *scratch, size_t f
     }
 }
 
-/* By one thread; the transforms are not scaled.
+/* Convolves a block in one thread; the transforms are not scaled.
  *
  *   response   float [length][2] of convolution_order()
  *   block      float [length][2], aligned to 64 bytes   */

@@ -18,7 +18,7 @@ static int channelise_is_summed(const struct channelise_output *output)
     return output->quantity != QUANTITY_SPECTRA && output->integrate > 1;
 }
 
-/* How spectra are transformed: by the rule, or as a choice says. */
+/* Returns the columns and rows by which spectra are transformed: of the choice, or by the rule. */
 static struct fine_shape channelise_fine(const struct channelise_spec *spec,
                                          const struct channelise_choice *choice)
 {
@@ -40,7 +40,7 @@ static void channelise_set_fine(struct fine_shape fine, struct channelise_shape 
     out->vector = fine.is_beside ? FINE_COLUMNS : 0;
 }
 
-/* Which kernels, columns and rows, and FFTW's plans. */
+/* Chooses the kernels, columns and rows, and FFTW's plans. */
 static status_t cpu_channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                                       struct channelise_choice *out)
 {

@@ -95,7 +95,8 @@ uint64_t ppf_fir_bytes(const struct channelise_spec *spec)
     return ((uint64_t)fir_padded_samples(spec) * spec->taps + 2 * fir_margin(spec)) * sizeof(float);
 }
 
-/* Where the coefficients of a strip's samples from number `first` of a spectrum on begin. */
+/* Returns the index of the coefficients for a strip's samples from number `first` of a spectrum on.
+ * */
 static size_t fir_strip_at(const ppf_fir_t *filter, size_t first)
 {
     const struct ppf_fir_strips *strips = &filter->strips;
@@ -429,8 +430,8 @@ struct interleaved interleaved_layout(const struct channelise_spec *spec,
     return layout;
 }
 
-/* How many streams from `stream` on, of `streams`, are transposed together: TURN_BYTES of
- * neighbours, or 0. */
+/* Returns the number of streams from `stream` on, of `streams`, that are transposed together:
+ * TURN_BYTES of neighbours, or 0. */
 static uint32_t interleaved_neighbours(const struct block *block, uint32_t stream, uint32_t streams,
                                        size_t samples)
 {
@@ -569,9 +570,8 @@ static void channelise_touch_scratch(const struct cpu *cpu, struct scratch *scra
     }
 }
 
-/* Where the samples of stream `stream` + i of a group are, from those of spectrum `from` of the
- * block on; those that are interleaved are deinterleaved at once, in half `half` of what there is.
- */
+/* Returns the samples of stream `stream` + i of a group, from the batch's first spectrum on.
+ * Interleaved ones are deinterleaved first, into half `half` of the scratch. */
 static const char *channelise_samples_of(const struct block *block, struct scratch *scratch,
                                          uint32_t stream, uint32_t i, const struct batch *batch,
                                          int half, uint32_t streams)

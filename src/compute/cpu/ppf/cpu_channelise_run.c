@@ -22,8 +22,8 @@ static float *cpu_channelise_spectrum_row(const struct block *block, int output,
     return block->out[output] + 2 * row * block->cpu->base.spec.nchannels;
 }
 
-/* Where a sum of output i over spectrum s of the block is kept; *add: the sum is continued. Spectra
- * of one of a batch's streams come in order. */
+/* Returns the row to which spectrum s of the block is added, for a sum of output i; *add is 0 if it
+ * is the first one. Spectra of each of a batch's streams come in order. */
 static float *deliver_sum_row(const struct block *block, size_t grain[MOST_OUTPUTS], uint32_t i,
                               uint32_t sum, uint64_t s, int *add)
 {
@@ -290,8 +290,8 @@ static void fine_rows(const struct block *block, struct scratch *scratch, const 
     }
 }
 
-/* By columns and rows. A whole batch by one thread; returns how many samples were missing.
- */
+/* Makes the spectra of a whole batch by columns and rows, in one thread. Returns the number of
+ * missing samples. */
 static uint64_t cpu_fine_batch(const struct block *block, struct scratch *scratch,
                                const struct batch *batch)
 {
@@ -361,8 +361,8 @@ static void cpu_fine_run_rows(void *context, uint32_t thread, uint64_t task)
     cpu->kernels->settle();
 }
 
-/* Where the transform of spectrum s of a batch's stream is, number i of those that are filtered
- * in one go. */
+/* Returns the memory of the transform of spectrum s of a batch's stream, which is number i of the
+ * spectra that are filtered in one go. */
 static float *channelise_bins(const struct block *block, struct scratch *scratch,
                               const struct batch *batch, int half, uint64_t s, size_t i)
 {
@@ -546,8 +546,8 @@ static status_t channelise_create_deinterleaved(struct cpu *cpu)
     return STATUS_OK;
 }
 
-/* Where spectra stay between columns and rows, and before them deinterleaved samples: of each
- * thread, or of all for this block. */
+/* Allocates the matrices between columns and rows, and memory for deinterleaved samples: of each
+ * thread, or shared by all for this block. */
 static status_t channelise_create_matrices(struct cpu *cpu, struct block *block, int is_shared,
                                            int is_turned)
 {

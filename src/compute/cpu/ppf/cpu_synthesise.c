@@ -73,7 +73,7 @@ static inline size_t synthesise_modulo(int64_t a, size_t b)
  * Where the channels of a spectrum are closer than its next spectrum's, they are read as if they
  * were samples of one stream, spectrum by spectrum; else some samples of each channel. */
 
-/* Where a channel stands in a row of `points`. */
+/* Returns the index of a channel in a row of `points`. */
 static size_t spectra_point(const struct synthesise_spec *spec, uint32_t channel)
 {
     const int64_t point = spec->first_point + (int64_t)channel;

@@ -158,7 +158,7 @@ out:
     return st;
 }
 
-/* Room for words of as many samples as ever come. */
+/* Allocates words for the largest number of samples. */
 static status_t kernel_allocate_words(dedisperse_kernel_t *kernel,
                                       const struct dedisperse_shape_problem *p)
 {

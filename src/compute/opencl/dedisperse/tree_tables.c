@@ -234,7 +234,7 @@ struct tile_span {
     uint32_t from, to;
 };
 
-/* Where `size` words are free beside `count` spans: as low, or as high, as can be. */
+/* Finds `size` free words beside `count` spans, at the lowest or the highest place. */
 static int tile_find(const struct tree_tile *t, struct tile_span *taken, uint32_t count,
                      uint64_t size, int is_high, uint32_t *out)
 {
@@ -399,7 +399,7 @@ void tree_tables_free(struct tree_tables *tables)
     *tables = (struct tree_tables){0};
 }
 
-/* Room for `count` more numbers, which are 0; *out are they. */
+/* Appends `count` zeros; *out points to them. */
 static status_t tables_grow(struct tree_list *list, uint64_t count, uint32_t **out)
 {
     TRY(memory_grown(list->count + count, sizeof **out, "patterns of delays", &list->numbers));

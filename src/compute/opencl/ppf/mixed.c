@@ -110,8 +110,8 @@ uint32_t mixed_order_count(const struct channelise_spec *spec, const struct chan
     return mixed_is_ordered(spec, shape) ? mixed_jobs(spec, shape) : 0;
 }
 
-/* How often local memory is asked in the last two stages, if in the middle one banks are shared as
- * well as can be: the first has no conflict. */
+/* Returns the accesses to local memory in the last two stages, if the middle one shares banks as
+ * well as possible. The first stage has no conflict. */
 static uint32_t mixed_accesses(const struct channelise_spec *spec,
                                const struct channelise_shape *shape,
                                const struct mixed_layout *layout)
@@ -335,7 +335,8 @@ int mixed_fit_wide(const struct channelise_spec *spec, int mode, const struct de
            mixed_bytes(spec, shape) <= most;
 }
 
-/* How far radices are from those that were fastest where several were timed (H200). */
+/* Returns a distance of the radices from those that were fastest where several were timed (H200).
+ * */
 static uint32_t mixed_distance(const uint32_t *radix)
 {
     static const uint32_t of_first[FIRSTS] = {5, 3, 0, 1, 0, 1, 4, 4, 3};

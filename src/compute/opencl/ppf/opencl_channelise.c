@@ -460,7 +460,7 @@ static uint64_t ppf_bytes_of(const ppf_t *bank, const struct block *block, uint3
     return rows * channelise_row_bytes(&bank->spec, i, block->nstreams);
 }
 
-/* Nothing is clipped yet. */
+/* Sets the counts of clipped numbers to 0. */
 static status_t ppf_clear_clipped(const ppf_t *bank, const struct block *block)
 {
     for (uint32_t i = 0; i < bank->spec.noutputs; i++) {
