@@ -55,7 +55,7 @@ size_t display_character(const char *at, size_t left)
     return steers || is_none ? 0 : count;
 }
 
-/* One byte as C writes it. */
+/* Writes one byte as an escape sequence of C; returns its length. */
 static int display_escape(unsigned char byte, char out[8])
 {
     static const char named[] = "\a\b\t\n\v\f\r";

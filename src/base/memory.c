@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Hands a block over, or says what there was no memory for. */
+/* Sets *out to the block. Fails with DEVICE if it is NULL, naming its use. */
 static status_t memory_give(void *block, size_t count, size_t size, const char *what, void *out)
 {
     if (!block) {

@@ -252,7 +252,7 @@ out:
     return st;
 }
 
-/* The best of the repeats. */
+/* Times the search on the device or the host; the fastest repeat counts. */
 static status_t bench_search(const bench_dedisperse_t *bench, const struct dedisperse_shape *shape,
                              struct bench_dedispersed *out)
 {

@@ -133,7 +133,7 @@ static double experiment_known_time(const struct experiment_row *row,
     return 0;
 }
 
-/* All that a search has timed. */
+/* Notes the times of all configurations that a search has timed. */
 static status_t experiment_take(struct experiment_row *row, const struct tuning *t)
 {
     for (uint32_t i = 0; i < t->space.count; i++) {
@@ -272,7 +272,7 @@ out:
     return st;
 }
 
-/* The winners, each once. */
+/* Lists the winners of the rows, each once; returns their number. */
 static uint32_t experiment_list_winners(const struct experiment_row *rows, uint32_t nrows,
                                         struct dedisperse_shape *out)
 {

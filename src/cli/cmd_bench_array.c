@@ -127,7 +127,7 @@ static status_t beams_run(void *context, struct trial_run *out)
     return STATUS_OK;
 }
 
-/* One spectrum by the reference. */
+/* Compares one spectrum with that of the reference. */
 static status_t beams_check_spectrum(struct beams *bench, backend_t *reference, uint64_t s)
 {
     status_t st = STATUS_OK;

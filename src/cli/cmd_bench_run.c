@@ -278,7 +278,7 @@ out:
     return st;
 }
 
-/* The part of one thread. */
+/* Reads or writes the part of one thread. */
 static status_t bench_transfer_part(void *context, uint32_t thread, uint64_t part)
 {
     status_t st = STATUS_OK;
@@ -362,7 +362,8 @@ static int bench_is_long_all(const struct bounds *bounds, double amount, double 
     return amount > rate * short_seconds;
 }
 
-/* Spectra x streams a second of this rank, when all work: after filters, */
+/* Times a filter bank after filters. *rate is in spectra x streams a second of this rank, while all
+ * ranks work. */
 static status_t bench_time_chain_all(const struct bounds *bounds, double *rate)
 {
     status_t st = STATUS_OK;
@@ -390,7 +391,7 @@ static status_t bench_run_row(struct bank *bank, double least, double *rate)
     return STATUS_OK;
 }
 
-/* or of a filter bank alone. */
+/* Times a filter bank alone likewise. */
 static status_t bench_time_bank_all(const struct bounds *bounds, uint32_t number, double *rate)
 {
     status_t st = STATUS_OK;

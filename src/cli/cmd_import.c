@@ -283,7 +283,7 @@ out:
     return st;
 }
 
-/* Rank 0: no input is written. */
+/* Checks on rank 0 that no input would be overwritten. */
 static status_t import_protect(const struct import *s)
 {
     status_t st = STATUS_OK;
@@ -403,7 +403,7 @@ static status_t import_prepare_all(struct import *s)
     return agree_all(MPI_COMM_WORLD, import_make_buffers(s));
 }
 
-/* Rank 0: gaps, and the name. */
+/* Adds the gaps, syncs the file and gives it its name, on rank 0. */
 static status_t import_publish(struct import *s)
 {
     int to = s->before.kind == BEFORE_NOTHING ? s->fd : s->before.expected_fd;

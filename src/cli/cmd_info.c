@@ -236,7 +236,7 @@ out:
     return st;
 }
 
-/* `format`: that of an only file. */
+/* Describes an archive. `format` is set if it is a single file. */
 static status_t info_archive(const struct info_settings *s, const struct format *format,
                              struct json *json)
 {
@@ -358,7 +358,7 @@ static const struct pack_field settings_fields[] = {
     PACK_FIELD(struct info_settings, shared.layout)};
 static const struct pack_type settings_type = PACK_TYPE(struct info_settings, settings_fields);
 
-/* Printed text comes through. */
+/* Describes a file in a child process; its printed text reaches stdout. */
 static status_t info_open(const struct apart_request *request, void **out)
 {
     status_t st = STATUS_OK;

@@ -103,7 +103,7 @@ static void schema_json_instead(struct json *json, const struct schema *row)
     schema_json_mapping(json, row->instead);
 }
 
-/* A number with a unit. */
+/* Writes the pattern of a number with a unit. */
 static void schema_json_quantity(struct json *json, const struct schema *row)
 {
     char pattern[256] = "^[-+0-9.eE]+ *(";

@@ -97,7 +97,7 @@ static const struct option_row rows[] = {
      "two-step dedispersion with groups of N channels"},
 };
 
-/* The shared row of this name. */
+/* Returns the shared row of this name, which exists. */
 static const struct option_row *options_shared(const char *name, size_t length)
 {
     const struct option_row *row = rows;
@@ -400,7 +400,7 @@ static void command_help_row(const struct option_row *row)
     command_help_fill(text, at, COLUMN);
 }
 
-/* `voltmill COMMAND --help` */
+/* Prints the help of `voltmill COMMAND --help`. */
 static void command_help(const struct command *command)
 {
     static const struct option_row help = {.name = "help", .help = "prints this"};

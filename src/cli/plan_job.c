@@ -402,7 +402,7 @@ static status_t plan_bank_print(const struct channelise_pass *bank)
 
 /* Prints a planned dedispersion. */
 
-/* The file of a dedispersion's series. */
+/* Prints the file of a dedispersion's series, its shape and bytes. */
 static void series_print_file(const struct dedisperse_plan *d, const char *file, const char *bytes)
 {
     display_print("  %s: dedispersed, %s x %s, %s\n", file,

@@ -34,7 +34,7 @@ static status_t lost_join_touching(hid_t space)
     return STATUS_OK;
 }
 
-/* The boxes of one piece. */
+/* Lists the boxes of one piece. */
 static status_t lost_add_boxes(const struct lost_piece *piece, struct lost_box **out,
                                uint32_t *count)
 {

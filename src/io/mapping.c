@@ -194,7 +194,7 @@ static struct window *window_around(int fd, const struct stat *file, uint64_t st
     return out;
 }
 
-/* Without bringing the bytes yet. */
+/* Maps bytes without reading them yet. */
 static mapping_t *mapping_begin(int fd, uint64_t offset, uint64_t bytes, struct stat *file)
 {
     struct mapping *out = NULL;

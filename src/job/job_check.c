@@ -94,7 +94,7 @@ static void job_passes_backends(struct tree *root, struct mistakes *mistakes)
     text_free(&path);
 }
 
-/* `dedisperse.N.input` must name a power product. */
+/* Checks that `dedisperse.N.input` names a power product. */
 static void job_passes_dedisperse_input(struct tree *root, struct tree *entry,
                                         struct mistakes *mistakes)
 {

@@ -118,7 +118,7 @@ static void divide_check_file(struct tree *entry, const char *key, int is_divide
     }
 }
 
-/* Adds the mistakes of an entry of `dedisperse` that is to be divided, or speaks of ranges. */
+/* Adds the mistakes of an entry of `dedisperse` about ranges of DMs (dm.downsample: auto). */
 static void job_divide_check(struct tree *entry, struct mistakes *mistakes)
 {
     int is_divided = tree_says(entry, "dm.downsample", "auto");

@@ -144,7 +144,7 @@ static void job_filter_check_decimate(struct tree *entry, const char *what,
                 what);
 }
 
-/* A chirp has no direct form. */
+/* Checks the keys of a filter for dispersion, which has no direct form. */
 static void job_filter_check_dispersion(struct tree *entry, struct mistakes *mistakes)
 {
     mistakes_if(tree_says(entry, "method", "direct"), mistakes, entry, "method",

@@ -196,7 +196,7 @@ static const struct schema job_streams_schema[] = {
     {.key = NULL},
 };
 
-/* oversampling_num, then oversampling_den. */
+/* Parses `oversampling`, "32/27", into a struct ratio. */
 static int job_layout_parse_oversampling(const char *text, void *out)
 {
     return ratio_parse(text, out);

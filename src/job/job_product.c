@@ -374,7 +374,7 @@ static void job_product_check_droop(struct tree *root, struct tree *product,
                 "expected file:PATH, a table of gains");
 }
 
-/* The bank that makes it. */
+/* Checks the bank that makes a product. */
 static void job_product_check_bank(struct tree *root, struct tree *product,
                                    struct mistakes *mistakes)
 {

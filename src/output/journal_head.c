@@ -45,7 +45,7 @@ static int origin_is_equal(struct line a, struct line b)
     return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
 }
 
-/* Not within a character of UTF-8. */
+/* Returns the beginning of the character (UTF-8) that byte `at` belongs to. */
 static size_t origin_begin_of_character(struct line line, size_t at)
 {
     while (at > 0 && at < line.length && ((unsigned char)line.at[at] & 0xC0) == 0x80) {
@@ -379,7 +379,8 @@ static int export_rows_makes_sense(const struct export_rows *rows,
             (table->rows_each > 0) == is_psrfits);
 }
 
-/* Whether groups of coarse channels, if they are such, have all streams together. */
+/* Returns whether groups of coarse channels, if there are any, contain all streams of their
+ * channels. */
 static int head_has_sensible_groups(const struct chunking *chunking)
 {
     const uint32_t coarse = chunking->coarse;
@@ -403,7 +404,7 @@ static int head_has_sensible_row(const struct journal_head *head)
             row->first + channels <= head->chunking.coarse * row->each);
 }
 
-/* Numbers that the rest of the program may divide by and allocate for. */
+/* Returns whether the rest of the program may divide by the numbers, and allocate for them. */
 static int head_makes_sense(const struct journal_head *head)
 {
     const struct chunking *chunking = &head->chunking;

@@ -144,7 +144,7 @@ static status_t outputs_create_one(outputs_t *outputs, uint32_t i, const char *m
     return file_reserve(output->claim_fd, output->part, output->place.file_bytes);
 }
 
-/* In a thread of its own. */
+/* Writes the axes of frequency of all products, in a thread of its own. */
 static void outputs_put_axes(void *context)
 {
     outputs_t *outputs = context;

@@ -386,7 +386,7 @@ out:
     return st;
 }
 
-/* On rank 0. */
+/* Completes the compressed file on rank 0: metadata, sync, mark. */
 static status_t squeeze_finish_file(struct squeezing *s)
 {
     TRY(packed_finish(s->packed, &s->output->packed_place));

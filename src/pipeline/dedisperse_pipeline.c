@@ -505,7 +505,7 @@ static status_t dedispersing_seek(struct dedispersing *p, const struct slot *slo
                        holes);
 }
 
-/* The writer thread. */
+/* Searches and writes a block's series, in the writer thread. */
 static status_t dedispersing_write(void *context, void *of)
 {
     struct dedispersing *p = context;

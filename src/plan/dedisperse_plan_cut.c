@@ -285,7 +285,7 @@ static uint64_t cut_peaks_bytes(const struct dedisperse_plan *d)
                : 0;
 }
 
-/* Memory that is no block's, and stays to the end. */
+/* Returns the memory that does not depend on blocks and stays to the end, in bytes. */
 static uint64_t cut_kept_bytes(const struct dedisperse_plan *d)
 {
     uint64_t channels = d->delays.nchannels;

@@ -184,7 +184,7 @@ static unsigned char *codec_put(unsigned char *to, size_t size, uint64_t value)
     return to + size;
 }
 
-/* One block after its length. */
+/* Compresses one block by LZ4, and writes its length before it. */
 static status_t codec_lz4_block(const unsigned char *in, size_t bytes, unsigned char **to,
                                 const unsigned char *end)
 {

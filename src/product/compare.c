@@ -413,7 +413,7 @@ out:
     return st;
 }
 
-/* An object of both groups. */
+/* Compares an object that both groups have. */
 static status_t compare_object(struct comparison *comparison, const struct pair *group,
                                const char *name)
 {

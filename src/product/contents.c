@@ -564,7 +564,7 @@ static int contents_is_of(const struct contents *contents, uint64_t row, const c
     return strncmp(contents_row(contents, row), name, contents->letters) == 0;
 }
 
-/* Each row against what there is. */
+/* Compares a row of the contents with the items of the file. */
 static status_t contents_judge_row(const struct contents *contents, uint64_t row,
                                    struct contents_found *out)
 {

@@ -43,7 +43,7 @@ uint32_t ifs_streams(const struct product_spec *spec)
     return streams * (spec->combine.sums_stations ? selected[AXIS_STATION] : 1);
 }
 
-/* If number i of an antenna. */
+/* Appends the name of if number i of an antenna. */
 static status_t ifs_add_own(const struct product_spec *spec, char *const *pols, uint32_t i,
                             struct text *out)
 {

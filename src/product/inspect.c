@@ -215,7 +215,7 @@ static status_t inspect_check_beside(const struct h5_dataset *beside, struct pro
                     place_name(PLACE_BANDPASS));
 }
 
-/* Opening what is missing fails. */
+/* Fails if a dataset is missing: opening it again gives the cause. */
 static status_t inspect_need(hid_t file, const char *path, const struct h5_dataset *beside,
                              enum place which)
 {

@@ -295,7 +295,7 @@ out:
     return st;
 }
 
-/* Whole rows of chunks. */
+/* Reads whole rows of a dataset in chunks. */
 static status_t rows_unpack(const rows_t *rows, uint64_t first, uint64_t count, void *out)
 {
     const hsize_t start[H5S_MAX_RANK] = {first};

@@ -64,7 +64,7 @@ static status_t voltages_name_axes(const struct voltages_spec *spec, struct text
     return STATUS_OK;
 }
 
-/* Packing of a recorder's packets (input/read/reader_packets.c). */
+/* Finds the packing of a recorder's packets (input/read/reader_packets.c). */
 static void packing_of_packets(const struct packets *packets, struct voltages_packing *out)
 {
     int is_turned = 0;
@@ -100,7 +100,7 @@ static int packing_is_symmetric(const double *levels, uint32_t count)
     return 1;
 }
 
-/* Packing of a file's numbers (input/read/numbers.h). */
+/* Finds the packing of a file's numbers (input/read/numbers.h). */
 static void packing_of_numbers(const struct archive *archive, struct voltages_packing *out)
 {
     const struct archive_number *number = &archive->stored.number;
@@ -344,7 +344,7 @@ out:
     return st;
 }
 
-/* A scale of an axis. */
+/* Writes a dimension scale, and attaches it to an axis. */
 static status_t voltages_put_scale(hid_t file, hid_t voltages, const char *axes, const char *axis,
                                    const struct parts_set *set)
 {

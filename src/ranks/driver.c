@@ -193,7 +193,7 @@ static struct ending driver_ending_of(const driver_t *driver, status_t st)
     return ending;
 }
 
-/* Rank 0: a rank has failed. */
+/* Notes the first failure of a rank, on rank 0, and stops all ranks. */
 static void driver_note_failure(driver_t *driver, int rank, const struct ending *ending)
 {
     if (driver->failed_rank >= 0) {
@@ -724,7 +724,7 @@ static void driver_end(driver_t *driver)
     text_free(&driver->told);
 }
 
-/* Rank 0. */
+/* Allocates memory for the messages of ranks, on rank 0. */
 static status_t driver_make_room(driver_t *driver)
 {
     TRY(memory_zeroed(1, sizeof *driver->heard, "what ranks tell", &driver->heard));

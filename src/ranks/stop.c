@@ -238,7 +238,7 @@ static void stop_say_what_is_left(void)
                                                : "the last work took too long");
 }
 
-/* With the lock. The process ends here. */
+/* Prints why the process stops, and ends it. The caller has the lock. */
 static _Noreturn void stop_end_process(void)
 {
     char name[PEERS_NAME];

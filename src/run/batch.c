@@ -368,7 +368,7 @@ static status_t batch_job(const struct batch_work *work, uint32_t observation, s
     return st;
 }
 
-/* One observation and its outputs. */
+/* Adds an observation's files and its job's outputs. */
 static status_t batch_add_job(struct batch_work *work, uint32_t observation)
 {
     status_t st = STATUS_OK;

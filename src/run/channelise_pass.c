@@ -444,7 +444,7 @@ static status_t pass_find_scales_all(const struct channelise_pass *p)
     return STATUS_OK;
 }
 
-/* Everything before the first chunk. */
+/* Prepares a pass until its first chunk: plan, backend, files. */
 static status_t pass_prepare_all(struct pass *pass)
 {
     struct channelise_pass *p = (struct channelise_pass *)pass;

@@ -179,7 +179,7 @@ void dedisperse_pass_end(struct dedisperse_pass *p, status_t st)
     free(p->sources);
 }
 
-/* Rank 0: opens the filterbank. */
+/* Opens the filterbank, on rank 0. */
 static status_t pass_open_filterbank(struct dedisperse_pass *p)
 {
     const struct job *job = p->pass.job;

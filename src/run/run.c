@@ -541,7 +541,7 @@ out:
     return st;
 }
 
-/* One part of a semi-coherent search. */
+/* Runs one part of a semi-coherent search. */
 static status_t run_part_all(MPI_Comm comm, struct grid *grid, uint32_t i,
                              const struct archive *archive, const struct run_options *options,
                              double started)

@@ -101,7 +101,7 @@ void opened_destroy(opened_t *opened)
     }
 }
 
-/* In the thread. */
+/* Opens the backend that was wished for, in a thread of its own. */
 static void opened_open(void *context)
 {
     opened_t *opened = context;

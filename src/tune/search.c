@@ -360,7 +360,7 @@ struct finalist {
     double seconds[MOST_ROUNDS];
 };
 
-/* The best few that are right. */
+/* Picks the fastest few configurations with right results; returns their number. */
 static uint32_t turns_pick_finalists(const struct search *s, struct finalist list[FINALISTS])
 {
     uint32_t n = 0;
@@ -519,7 +519,8 @@ static status_t guided_try_near(struct search *s, const struct map *map, uint32_
     return search_try_list(s, list, n);
 }
 
-/* None was right so far: the next ones in rank. *is_over is set when all were tried. */
+/* Tries the next configurations in rank, because none was right so far. *is_over is set when all
+ * were tried. */
 static status_t guided_try_next(struct search *s, int *is_over)
 {
     uint32_t list[SEEDS];
@@ -547,7 +548,8 @@ static uint32_t guided_best_open(const struct search *s, const unsigned char *do
     return best;
 }
 
-/* A method. */
+/* Searches from seeds. Tries the neighbours of the best configuration until PATIENCE times in turn
+ * nothing becomes faster. */
 static status_t search_guided(struct search *s)
 {
     status_t st = STATUS_OK;
@@ -639,7 +641,7 @@ status_t tune_search(const struct tune_space *space, const struct tune_options *
 
 /* ---- statistics ---- */
 
-/* The rates in ascending order. */
+/* Lists the rates of right configurations in ascending order, and their median. */
 static status_t statistics_sorted_rates(const struct tune_space *space,
                                         const struct tune_outcome *outcome, double **out,
                                         uint32_t *count, double *median)

@@ -230,7 +230,7 @@ status_t tuning_search_picked(struct tuning *t, const struct tune_pick *pick,
     return STATUS_OK;
 }
 
-/* `time`: of the whole search. */
+/* Searches within `time`, which counts for the whole search. */
 static status_t tuning_search_within(struct tuning *t, const struct tune_request *request,
                                      const struct tune_time *time, const uint32_t *also)
 {

@@ -152,7 +152,7 @@ static void verify_print(const struct verify *verify, const struct verify_kind *
                   agreement_most_worst(agreement), agrees ? ")" : "");
 }
 
-/* And for programs. */
+/* Writes the result as JSON, for programs. */
 static void verify_write(const struct verify *verify, const struct verify_kind *kind,
                          uint64_t total, int agrees)
 {

@@ -119,8 +119,8 @@ static int verify_is_blank(const struct product *product, const float *numbers, 
     return steps_number(form, numbers, at) == steps_blank(form);
 }
 
-/* Looks for NaN in a row from number `from` on, and then before it. *at: PIECE-wise the first, or
- * the number of numbers when there is none. */
+/* Finds a NaN in a row, by pieces of PIECE numbers: from the one that contains number `from` on,
+ * then those before it. *at is its place; the count of numbers if there is none. */
 static status_t verify_find_nan(rows_t *rows, const struct product *product, uint64_t row,
                                 uint64_t from, uint64_t *at)
 {

@@ -150,7 +150,7 @@ static struct steps_slack steps_slack_of(const struct verify *verify,
         .mean = mean, .bound = filters * (sqrt(mean) + 0.1 * sqrt(most) + spectra * of->went_in)};
 }
 
-/* In steps, of a value. */
+/* Returns the error that is allowed for a value, in steps. */
 static double steps_slack_at(const struct verify_steps *steps, const struct steps_slack *slack,
                              float value, double factor)
 {

@@ -293,7 +293,7 @@ static void boxcar_fill(const boxcar_t *b, struct scratch *s, const float *x, co
     }
 }
 
-/* One series. */
+/* Searches one series: finds the best box of each cell. */
 static void boxcar_search(const boxcar_t *b, struct scratch *s, uint64_t dm, float mean, float rms,
                           struct peak *peaks)
 {

@@ -223,7 +223,7 @@ static void noise_reject(struct boxcar_cells *cells, float *middle)
     }
 }
 
-/* x[0] becomes the sums. */
+/* Adds the cells as a tree; x[0] becomes the sums. */
 static void noise_add_cells(boxcar_cells_t x)
 {
     for (int half = ROWS / 2; half > 0; half /= 2) {

@@ -97,7 +97,7 @@ static status_t clfft_fail(const device_t *device, clfftStatus error, const char
         }                                                                                          \
     } while (0)
 
-/* Under the lock. */
+/* Loads clFFT's functions, under the lock. */
 static status_t clfft_load(void)
 {
     /* POSIX lets a function be found as an object: dlsym(3). */

@@ -374,7 +374,7 @@ static const struct overlap_kind *overlap_kind(const struct filter_shape *shape)
     return NULL;
 }
 
-/* Work-items of a group. */
+/* Returns the work-items of a group. */
 static uint32_t overlap_kind_width(const struct overlap_kind *kind)
 {
     return kind->length / kind->rows / kind->values * kind->teams;

@@ -127,7 +127,7 @@ enum { LOG_BYTES = 4000 };
 
 static const char cache_kind[] = "program";
 
-/* Everything that the binary depends on. */
+/* Makes the cache key: everything that the binary depends on. */
 static status_t program_make_key(const device_t *device, const char *text, const char *options,
                                  struct text *out)
 {

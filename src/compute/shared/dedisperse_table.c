@@ -84,7 +84,7 @@ static double table_read_power(enum series_format format, const char *at)
     }
 }
 
-/* The step that does a DM. */
+/* Returns the step that makes a DM. */
 static uint32_t table_step_of(const struct subbands *steps, uint32_t dm)
 {
     uint32_t k = 0;

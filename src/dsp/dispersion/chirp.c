@@ -295,7 +295,7 @@ void chirp_response(const struct chirp *chirp, double (*roots)[2], uint32_t leng
  * Only IEEE additions, products and quotients are used, no fma() or sin(). So every machine gives
  * the same bits, and compilers vectorise the loops. */
 
-/* In 2^-64 turns, modulo a turn. */
+/* Converts turns to 2^-64 turns, modulo a turn. */
 static uint64_t exact_fixed(double turns)
 {
     const double rest = turns - rint(turns);

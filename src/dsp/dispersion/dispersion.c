@@ -167,7 +167,7 @@ static double dispersion_highest(const struct dispersion_spec *spec)
     return most;
 }
 
-/* 1 / f^2 in MHz^-2. */
+/* Returns 1 / f^2 in MHz^-2. */
 static double dispersion_inverse_square(double hertz)
 {
     double mhz = 1e-6 * hertz;
@@ -230,7 +230,7 @@ static uint32_t dispersion_make_lines(const struct dispersion_spec *spec,
     return steepest;
 }
 
-/* In samples, of nothing rounded. */
+/* Returns the delay of channel c in samples, not rounded. */
 static double dispersion_line(const struct dispersion *delays, uint32_t c, double dm,
                               double coherent_dm)
 {

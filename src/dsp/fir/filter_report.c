@@ -91,7 +91,7 @@ static double report_response(const struct filter *filter, double f)
     return filter_response(filter->coeff, filter->taps, filter->samples, f);
 }
 
-/* 20 log10 |H(0) / h|. */
+/* Returns 20 log10 |H(0) / h|. */
 static double report_rejection_db(const struct filter *filter, double h)
 {
     return h <= filter->rounding ? INFINITY : 20 * log10(filter->centre / h);

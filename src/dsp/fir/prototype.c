@@ -75,7 +75,7 @@ static double flat_place(const struct flat_half *half, size_t i)
     return ((double)i + 0.5) / half->samples;
 }
 
-/* |H(1/2) / H(0)|^2 less 1/2. */
+/* Returns |H(1/2) / H(0)|^2 less 1/2. */
 static double flat_excess(const struct flat_half *half, double cutoff)
 {
     double centre = 0;

@@ -102,7 +102,8 @@ out:
     return st;
 }
 
-/* An offset of up to a tenth of a channel smears a pulse less than the channel does. */
+/* Fails if a frequency is farther than a tenth of a channel from the evenly spaced one. Less smears
+ * a pulse less than the channel does. */
 static status_t fbh5_compare(const struct fbh5 *fbh5, uint64_t first, uint64_t count,
                              const double *hertz)
 {
@@ -258,7 +259,7 @@ static int fbh5_find_name(const struct fbh5 *fbh5, uint32_t at, char name[NAME])
     return is_found;
 }
 
-/* Else V is a vertical feed. */
+/* Returns whether names are Stokes parameters; if not, V is a vertical feed. */
 static int fbh5_has_stokes(const struct fbh5 *fbh5)
 {
     char name[NAME] = "";

@@ -120,7 +120,7 @@ static status_t digital_rf_check_shape(const struct fields *f, const char *objec
                     f->path, number, file->is_complex ? "pairs of" : "single");
 }
 
-/* And the epoch, which is one. */
+/* Checks the shape, and that the epoch is 1970. */
 static status_t digital_rf_check_words(const struct fields *f, const struct digital_rf_file *file)
 {
     status_t st = STATUS_OK;

@@ -74,7 +74,7 @@ static int drf_is_time_folder(const char *name)
     return 1;
 }
 
-/* Not "tmp.rf@...", which is being written. */
+/* Returns whether a name is that of a file of samples. "tmp.rf@..." is still being written. */
 static int drf_is_file(const char *name)
 {
     return strncmp(name, "rf@", 3) == 0 && text_ends(name, ".h5") && strlen(name) > 6;

@@ -392,7 +392,7 @@ out:
     return st;
 }
 
-/* None: *count = 0. */
+/* Reads the numbers of an attribute; *count is 0 if it is missing. */
 static status_t fields_attribute(const struct fields *f, const char *object, const char *name,
                                  hid_t number, void *out, size_t *count)
 {

@@ -389,7 +389,7 @@ static status_t formats_add_names(struct text *out)
     return STATUS_OK;
 }
 
-/* The format that the job names. */
+/* Finds the format that the job names. */
 static status_t formats_find(const char *name, const struct format **out)
 {
     status_t st = STATUS_OK;

@@ -283,9 +283,9 @@ static status_t gather_check_first(const struct gathered *gathered, int *is_know
         layout->time.nfirst_sample, units, layout->is_reim_along ? " with real parts" : "");
 }
 
-/* The number of the archive's first sample, of whatever count: `is_known` as above; else by start
- * times, from the first archive's on, where all state one; else after the archives before, or
- * with all others. */
+/* Returns the number of the archive's first sample, relative to any origin. With `is_known`, the
+ * layout or the file states it. Else it follows from the start times, if both archives state one.
+ * Else the archive follows the one before in time, or begins with all others. */
 static status_t gather_first_sample(const struct gathered *gathered, size_t i, int is_known,
                                     const struct place *places, uint64_t *out)
 {

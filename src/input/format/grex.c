@@ -12,7 +12,7 @@
 
 static const double cadence_seconds = 8.192e-6; /* 2048 channels of 250 MHz */
 
-/* TAI days since MJD 0. */
+/* Converts TAI days since MJD 0 to UTC. */
 static struct utc grex_utc(double tai_days)
 {
     const double seconds_a_day = 86400;

@@ -41,7 +41,7 @@ struct guppi_unit {
     uint64_t samples, packets;
 };
 
-/* `least`: by which PKTIDX grows. */
+/* Returns the samples and packets of a unit. `least`: the smallest growth of PKTIDX. */
 static struct guppi_unit guppi_unit_of(enum guppi_kind kind, const struct guppi *guppi,
                                        uint64_t least)
 {
@@ -390,7 +390,7 @@ static status_t guppi_place_start(struct guppi_file *file, struct guppi_unit uni
                      packet);
 }
 
-/* Unit of PKTIDX by a header. */
+/* Names the unit of PKTIDX that a header states. */
 static void guppi_name_unit(const struct guppi *guppi, char *text, size_t room)
 {
     if (guppi->block_packets > 0) {

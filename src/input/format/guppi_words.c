@@ -126,7 +126,7 @@ static status_t guppi_read_stations(const struct ascii *header, uint64_t channel
     return STATUS_OK;
 }
 
-/* Coarse channels, polarisations, bits. */
+/* Reads the number of coarse channels and polarisations, and the bits. */
 static status_t guppi_read_streams(const struct ascii *header, char **assumed, struct guppi *out)
 {
     enum { FLOAT = 32 };
@@ -300,7 +300,7 @@ static status_t guppi_note_missing(struct guppi_file *file)
                      assumed, "STT_IMJD = 0: the start time is unknown");
 }
 
-/* A position that is said twice. */
+/* Compares the two positions of a header, RA_STR with DEC_STR and RA with DEC. */
 static status_t guppi_check_position(const struct ascii *header, char **assumed)
 {
     enum { TENTH = 10 };

@@ -171,7 +171,7 @@ struct lofar_bf_start {
 
 static const double start_tolerance = 1e-3; /* s */
 
-/* Both forms must agree. */
+/* Reads the start in both forms, UTC and MJD, which must agree. */
 static status_t lofar_bf_read_forms(const struct fields *f, const char *object,
                                     struct lofar_bf_start *out)
 {
@@ -573,7 +573,7 @@ static status_t lofar_bf_check(const struct lofar_bf *all)
     return STATUS_OK;
 }
 
-/* Four components are two polarisations. */
+/* Makes polarisations of the components: four are two polarisations. */
 static status_t lofar_bf_pair(const struct lofar_bf *all, const struct job_layout *layout,
                               struct archive *archive)
 {

@@ -126,7 +126,7 @@ static status_t npy_assume_axes(struct plain *plain)
                          "axes %s by their sizes; input.layout.axes says more", text);
 }
 
-/* All that the dictionary says. */
+/* Reads the header's dictionary: type, shape and order. */
 static status_t npy_read(struct plain *out)
 {
     status_t st = STATUS_OK;

@@ -140,7 +140,7 @@ static status_t plain_set_number(const struct plain *plain)
     return numbers_settle(archive);
 }
 
-/* The job's words over the file's. */
+/* Settles the description: the job's keys precede the file's. */
 static status_t plain_take_words(struct plain *plain)
 {
     struct archive *archive = plain->archive;

@@ -175,7 +175,7 @@ out:
     return st;
 }
 
-/* `values` with where and path set. */
+/* Opens the attribute or dataset; `where` and `path` of *values are set. */
 static status_t said_open(hid_t file, const char *dataset, struct storage *storage,
                           struct said_values *values)
 {
@@ -255,7 +255,7 @@ out:
     return st;
 }
 
-/* A start that is a number. */
+/* Sets the start from a number: MJD or Unix time. */
 static status_t said_put_start(const struct said_values *values, double number, enum job_unit unit,
                                struct job_layout *own)
 {

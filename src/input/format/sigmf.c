@@ -63,7 +63,7 @@ static int sigmf_parse_type(const char *text, void *out)
     return number_type_parse(text, type) && type->has_domain;
 }
 
-/* Python writes +00:00 for Z. */
+/* Parses a time; Python writes +00:00 for Z. */
 static int sigmf_parse_time(const char *text, void *out)
 {
     char utc[UNITS_TEXT];

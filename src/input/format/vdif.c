@@ -68,7 +68,7 @@ static status_t vdif_streams_add_threads(const struct vdif_survey *survey, char 
     return vdif_streams_note_clocks(packets, assumed);
 }
 
-/* Without a table. */
+/* Numbers the streams by threads and channels, without a table. */
 static status_t vdif_streams_number(const struct job_layout *layout, struct archive *archive)
 {
     struct packets *packets = archive->parts[0].packets;

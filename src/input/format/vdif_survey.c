@@ -65,7 +65,7 @@ static void vdif_count_second(struct vdif_survey *survey, const struct vdif_seen
     *before = is_ended ? now : *before;
 }
 
-/* `last`: the latest frame. */
+/* Counts frames by thread. `last`: the latest frame. */
 static void vdif_count_threads(struct vdif_survey *survey, struct vdif_seen *seen, size_t count,
                                const struct vdif_seen *last)
 {

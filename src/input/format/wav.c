@@ -171,7 +171,7 @@ static status_t wav_note_after(struct wav *wav, const unsigned char *name, uint6
                      min_u64(*size, rest), at);
 }
 
-/* One chunk, whose name is at `at`; *next: that of the next. */
+/* Reads one chunk, whose name is at `at`; *next is the offset of the next chunk's name. */
 static status_t wav_read_chunk(struct wav *wav, int is_64, uint64_t at, uint64_t *next)
 {
     struct plain *out = wav->out;

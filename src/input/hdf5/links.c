@@ -13,7 +13,7 @@
 
 enum { MOST_LINKS = 64, LINK_BYTES = 1 << 16 };
 
-/* `name` in the folder of `file`. */
+/* Replaces *out by the path of `name` in the folder of `file`. */
 static status_t links_beside(const char *file, const char *name, struct text *out)
 {
     const char *base = text_basename(file);
@@ -150,7 +150,7 @@ out:
     return st;
 }
 
-/* One name of what is left. */
+/* Follows the next name of the path that is left. */
 static status_t links_step(struct links_way *way, int *is_there)
 {
     status_t st = STATUS_OK;

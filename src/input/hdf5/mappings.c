@@ -266,7 +266,7 @@ out:
     return st;
 }
 
-/* Mapping i. */
+/* Reads mapping i. */
 static status_t mappings_load_one(hid_t plist, size_t i, int rank, struct stated *stated,
                                   struct mappings *out)
 {

@@ -140,7 +140,8 @@ struct external_places {
     uint32_t count;
 };
 
-/* Adds what is there of this name; there is room. */
+/* Adds the real path of a file or folder, if it exists; `items` has room. A folder gets a slash at
+ * its end. */
 static status_t external_add(struct external_places *places, const char *name)
 {
     status_t st = STATUS_OK;

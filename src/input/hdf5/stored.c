@@ -378,7 +378,7 @@ static status_t stored_note_linked(void *context, const char *path, const char *
     return stored_note(context, path, SOURCE_LINKED, from);
 }
 
-/* Shape and chunks. */
+/* Reads the shape of chunks and their bytes. */
 static status_t stored_look_at_chunks(hid_t plist, struct stored *stored)
 {
     uint64_t bytes = stored->element_bytes;

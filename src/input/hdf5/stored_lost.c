@@ -340,7 +340,7 @@ out:
     return st;
 }
 
-/* In pieces of files. */
+/* Finds lost elements of a contiguous dataset, which is in one or more pieces of files. */
 static status_t stored_find_lost_contiguous(struct stored *stored)
 {
     uint64_t at = 0;

@@ -52,7 +52,7 @@ static void transpose_four(const unsigned char *in, size_t stride, size_t count,
     transpose_pairs_16(two[0], two[1], count, out);
 }
 
-/* At most TILE elements. */
+/* Transposes at most TILE elements. */
 static void transpose_tile(const unsigned char *in, size_t stride, size_t count, size_t size,
                            unsigned char *out)
 {
@@ -132,7 +132,7 @@ const struct transpose_kernels transpose_plain = {"plain", 0, transpose_plain_fr
 
 SIMD_DEFINE_FIND(transpose_kernels, transpose_kernels)
 
-/* The widest that finds enough columns. */
+/* Returns the kernels of the widest instruction set that has enough columns. */
 static const struct transpose_kernels *transpose_choose(size_t count)
 {
     for (int level = SIMD_LEVELS - 1; level >= SIMD_BASE; level--) {

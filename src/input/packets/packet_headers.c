@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The run of a frame. */
+/* Returns the number of the run that contains a frame. */
 static size_t frames_run(const struct packets_file *file, uint64_t frame)
 {
     size_t next = 0;

@@ -401,7 +401,7 @@ enum {
 
 /* Headers that are kept: a stretch that grows at its end and is cut off at its beginning. */
 
-/* The first `count` stretches are wanted no more. */
+/* Unmaps the first `count` stretches. */
 static void kept_unmap(struct packets_kept *kept, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {

@@ -272,7 +272,7 @@ out:
     return st;
 }
 
-/* The samples, and others as large. */
+/* Proposes the dataset of the samples, and lists others that are as large. */
 static void job_add_samples(const struct proposal *p)
 {
     enum { SHOWN = 8 };

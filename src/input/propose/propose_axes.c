@@ -61,7 +61,7 @@ static void axes_take_list(const char *text, struct axes_names *names)
     }
 }
 
-/* Texts of an attribute, one for each dimension, or one of them all. */
+/* Takes names of dimensions from an attribute: a text for each dimension, or one list for all. */
 static status_t axes_take_texts(hid_t object, const char *path, const char *attribute,
                                 struct axes_names *names)
 {

@@ -213,7 +213,7 @@ static void flag_errors(const struct flag_step *flag, const float *power, const 
     }
 }
 
-/* The kurtosis of channels. */
+/* Computes the kurtosis of channels. */
 static void flag_kurtosis(uint64_t spectra, const float *restrict power,
                           const float *restrict squares, size_t count, float *restrict values)
 {
@@ -439,7 +439,7 @@ static void flag_add_row(struct flag_step *flag, const float *power,
     }
 }
 
-/* 1 only where nothing is lost. */
+/* Returns the weight of a sum; 1 only if nothing is lost. */
 static float flag_weight(double sum, uint64_t cells)
 {
     static const float almost = 1 - FLT_EPSILON / 2;

@@ -50,7 +50,7 @@ static void quantise_destroy(void *context)
     }
 }
 
-/* Memory as plan_products_held_bytes() has it. */
+/* Allocates the memory that plan_products_held_bytes() counts. */
 static status_t quantise_make_room(struct quantise_step *step, uint64_t rows, uint64_t weights)
 {
     uint64_t block = min_u64(step->spec->steps.rows, step->spec->rows);

@@ -111,7 +111,7 @@ static void visibilities_judge(const struct visibilities_step *v, const struct f
     }
 }
 
-/* One pair of one row. */
+/* Finishes one pair of one row. */
 static void visibilities_pair(void *context, uint32_t thread, uint64_t task)
 {
     const struct visibilities_work *work = context;

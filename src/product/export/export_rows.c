@@ -141,7 +141,7 @@ static uint64_t writer_data_bytes(const struct export_rows *rows)
     return writer_together(rows) * rows->nifs * writer_channels(rows) * rows->bits / 8;
 }
 
-/* Memory of one thread. */
+/* Returns the memory of one thread, in bytes. */
 static uint64_t writer_own_bytes(const struct export_rows *rows)
 {
     return writer_data_bytes(rows) + rows->nchans * export_bank_format(rows->format)->room;

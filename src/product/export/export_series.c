@@ -282,7 +282,7 @@ out:
     return st;
 }
 
-/* base_DM475.00, and an ending. */
+/* Makes the name of a DM's file: base_DM475.00, and an ending. */
 static status_t series_name_of(const struct choice *choice, uint64_t dm, const char *ending,
                                char **out)
 {

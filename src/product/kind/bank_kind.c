@@ -59,7 +59,7 @@ static const char droop_convention[] =
     "one: power was divided by it, spectra by its root; NaN where it is below 0.01 of the greatest "
     "of the whole band";
 
-/* The coarse channels of the weights. */
+/* Writes the frequencies of the coarse channels that weights belong to. */
 static status_t bank_put_coarse(hid_t file, const struct product_spec *spec)
 {
     status_t st = STATUS_OK;

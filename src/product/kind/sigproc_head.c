@@ -51,7 +51,7 @@ struct sixtieths sixtieths_of(double value, double parts)
     return out;
 }
 
-/* 12.5 becomes 123000.0. */
+/* Packs hours or degrees as SIGPROC does: 12.5 becomes 123000.0. */
 static double sigproc_packed(double value)
 {
     struct sixtieths parts = sixtieths_of(value, 1e6);

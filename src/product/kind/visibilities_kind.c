@@ -64,7 +64,7 @@ out:
     return st;
 }
 
-/* Truth as h5py has it. */
+/* Makes the type by which h5py stores a bool. */
 static status_t header_make_bool(hid_t *out)
 {
     static const signed char values[] = {0, 1};
@@ -270,7 +270,7 @@ out:
     return st;
 }
 
-/* The only entry of the catalogue. */
+/* Writes the phase centre, the only entry of the catalogue. */
 static status_t header_put_centre(hid_t header, const struct visibilities_centre *centre)
 {
     status_t st = STATUS_OK;

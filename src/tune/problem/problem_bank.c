@@ -81,7 +81,7 @@ static uint64_t bank_stream_bytes(const struct channelise_spec *spec, uint64_t s
     return channelise_inputs(spec, spectra) * sample_bytes(spec->format, spec->is_complex);
 }
 
-/* Whole words, for noise_words(). */
+/* Returns the words of 8 bytes that noise_words() fills for `bytes` bytes. */
 static uint64_t bank_words(uint64_t bytes)
 {
     return bytes / sizeof(uint64_t) + 1;

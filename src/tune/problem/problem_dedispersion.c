@@ -44,7 +44,7 @@ void dedispersion_trial_destroy(dedispersion_trial_t *trial)
     free(trial);
 }
 
-/* [time][channel], as FBH5 has it. */
+/* Fills the input with noise, [time][channel] as in FBH5. */
 static status_t trial_fill(dedispersion_trial_t *trial)
 {
     void *data = NULL;

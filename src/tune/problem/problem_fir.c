@@ -175,7 +175,7 @@ static uint64_t trial_stream_bytes(const struct filter_spec *spec, uint64_t rows
     return trial_samples(spec, rows) * sample_bytes(spec->coding.format, spec->coding.is_complex);
 }
 
-/* Whole words, for noise. */
+/* Returns the words of 8 bytes of noise that the input takes. */
 static uint64_t trial_words(const struct filter_spec *spec, uint64_t rows)
 {
     return trial_stream_bytes(spec, rows) * spec->nstreams / sizeof(uint64_t) + 1;
@@ -317,7 +317,7 @@ static status_t trial_compare(struct fir_trial *trial, uint32_t *wrong)
     return STATUS_OK;
 }
 
-/* From the host and back. */
+/* Times a run with the transfers from the host and back. */
 static status_t trial_run_moved(struct fir_trial *trial, struct trial_run *out)
 {
     void *data = NULL;
@@ -359,7 +359,7 @@ static status_t trial_check(void *context, uint32_t *wrong)
     return trial_compare(trial, wrong);
 }
 
-/* Before anything is timed. */
+/* Checks the outputs of one run, before any run is timed. */
 static status_t trial_verify(struct fir_trial *trial, uint32_t *wrong)
 {
     struct trial_run unused;

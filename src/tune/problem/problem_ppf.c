@@ -148,7 +148,7 @@ static status_t trial_run(void *context, struct trial_run *out)
     return bank_run_alone(&((struct ppf_trial *)context)->bank, out);
 }
 
-/* Twice of what `voltmill verify` allows. */
+/* Counts wrong rows; allows twice the errors that `voltmill verify` does. */
 static status_t trial_check(void *context, uint32_t *wrong)
 {
     struct ppf_trial *trial = context;
@@ -442,7 +442,7 @@ out:
     return st;
 }
 
-/* A length that fits, once. */
+/* Adds a length of blocks if it fits the memory and is not in the list. */
 static void blocks_add(struct blocks *blocks, uint64_t length, uint64_t memory)
 {
     length = length / GRAIN * GRAIN;

@@ -17,7 +17,7 @@ INLINE void add_powers(const struct lanes_pair *x, const uint32_t pols, lanes_t 
     }
 }
 
-/* Nearest whole numbers, |x| < 2^22. */
+/* Rounds to the nearest whole numbers, |x| < 2^22. */
 static inline lanes_t nearest(lanes_t x)
 {
     return (x + 0x1.8p23F) - 0x1.8p23F;
@@ -42,7 +42,7 @@ static inline struct lanes_pair phasors(lanes_t x)
                                (lanes_t)((mask_t)lanes_choose(is_odd, c, s) ^ minus_im)};
 }
 
-/* Nearest whole number, |x| < 2^50. */
+/* Rounds to the nearest whole number, |x| < 2^50. */
 static inline double nearest_double(double x)
 {
     return (x + 0x1.8p52) - 0x1.8p52;

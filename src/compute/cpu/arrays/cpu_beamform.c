@@ -196,7 +196,7 @@ static void beam_turn(const struct beam_block *block, const struct beam_task *ta
     }
 }
 
-/* The weights of a tile's beams. */
+/* Returns the weights of a tile's beams, times the gains and phase factors. */
 static const float *beam_weigh(const struct beam_block *block, const struct beam_task *task,
                                uint32_t beam, uint32_t pol, struct beam_scratch *scratch)
 {

@@ -359,7 +359,7 @@ static void correlate_clear(const struct correlate_place *place)
     }
 }
 
-/* A dump's spectra of the run. */
+/* Correlates the run's spectra that belong to a dump. */
 static void correlate_dump(struct correlate_place *place, uint64_t dump)
 {
     const struct correlate_work *work = place->work;
@@ -459,7 +459,7 @@ static status_t cpu_correlate_run(correlate_t *base, buffer_t *in, uint64_t spec
     return STATUS_OK;
 }
 
-/* The layout for `blocks` blocks. */
+/* Returns the layout for `blocks` blocks. */
 static struct correlate_layout correlate_lay_out(const struct correlate_spec *spec,
                                                  const struct correlate_kernels *kernels,
                                                  uint64_t blocks)

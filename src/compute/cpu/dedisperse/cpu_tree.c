@@ -439,7 +439,7 @@ static char *cpu_tree_place(const cpu_tree_t *tree, const struct tree_memory *m,
            (size_t)(place & ~TREE_PASSING) * tree->sums->sample_bytes;
 }
 
-/* All rows of a group. */
+/* Makes all rows of a group. */
 static void cpu_tree_make_rows(const cpu_tree_t *tree, const struct tree_memory *m,
                                const char *rows, size_t stride, size_t group, uint64_t count)
 {

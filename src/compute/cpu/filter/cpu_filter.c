@@ -329,7 +329,7 @@ static int choose_has_overlap_save(const struct filter_spec *spec)
     return choose_least_length(spec) <= MOST_LENGTH;
 }
 
-/* Both methods' shapes by rule. */
+/* Returns a method's shape by rule. */
 static struct filter_shape choose_shape(const struct filter_spec *spec, enum filter_method method,
                                         uint64_t length)
 {

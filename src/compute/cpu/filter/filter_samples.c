@@ -134,7 +134,7 @@ static uint64_t reader_take(const struct filter_reader *reader, const struct fil
     return reader->filter->take(&reader->rule, at, there, reader->sign, out[before]);
 }
 
-/* All others, by way of planes. */
+/* Reads samples of any other format, through planes of real and imaginary parts. */
 static uint64_t reader_pair(const struct filter_reader *reader, const struct filter_stream *stream,
                             int64_t place, size_t count, float (*out)[2])
 {

@@ -58,7 +58,7 @@ static size_t convolution_rows(uint32_t length)
     return rows;
 }
 
-/* Two rows, or twice some columns. */
+/* Returns the floats of a thread's scratch: two rows, or twice FILTER_COLUMNS columns. */
 static size_t convolution_scratch(uint32_t length)
 {
     size_t rows = convolution_rows(length);
@@ -333,7 +333,7 @@ static void overlap_save_take_two(const overlap_save_t *o, const struct filter_s
     }
 }
 
-/* A grain's samples, zeros after them. */
+/* Reads a grain's samples, and writes zeros after them. */
 static void overlap_save_take(const overlap_save_t *o, const struct filter_stream *stream,
                               int64_t place, float (*out)[2])
 {

@@ -306,7 +306,7 @@ static void fir_column(const ppf_fir_t *filter, const float *window, size_t colu
     filter->kernels->fir[filter->is_complex](&block);
 }
 
-/* The same of an oversampled one. */
+/* Filters a column of an oversampled filter bank likewise. */
 static void fir_hop_column(const ppf_fir_t *filter, const float *window, size_t column,
                            size_t blocks, const struct ppf_fir_out *out)
 {

@@ -60,7 +60,7 @@ struct cpu_synthesise {
     uint64_t nblocks; /* so far */
 };
 
-/* a modulo b; b > 0. */
+/* Returns a modulo b; b > 0. */
 static inline size_t synthesise_modulo(int64_t a, size_t b)
 {
     return (size_t)(a - overlap_floor(a, (int64_t)b) * (int64_t)b);
@@ -174,7 +174,7 @@ static uint64_t synthesise_read(const struct synthesise_block *block,
     return missing;
 }
 
-/* The same transformed, in the ring. */
+/* Reads spectra likewise, and writes their transforms into the ring. */
 static uint64_t synthesise_transform(const struct synthesise_block *block,
                                      struct synthesise_scratch *scratch, uint32_t stream,
                                      int64_t begin, int64_t end)

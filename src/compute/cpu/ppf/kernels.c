@@ -312,7 +312,7 @@ static inline void store_pairs(lanes_t re, lanes_t im, float sign, float *out)
     *(lanes_t *)(out + LANES) = lanes_last_pairs(x);
 }
 
-/* A cache line holds 16 floats. */
+/* Prefetches columns for writing, by cache lines of 16 floats. */
 static inline void touch_columns(const struct fir_block *b, size_t column, size_t count)
 {
     for (size_t row = 0; row < b->rows; row++) {

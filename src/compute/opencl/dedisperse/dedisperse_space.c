@@ -58,7 +58,7 @@ static const char *space_objection_to_brute(const struct dedisperse_shape_proble
                : NULL;
 }
 
-/* The same of a tree. */
+/* Returns likewise why a shape of a tree is impossible. */
 static const char *space_objection_to_tree(const struct dedisperse_shape_problem *p,
                                            const struct device_info *device,
                                            const struct dedisperse_shape *s)

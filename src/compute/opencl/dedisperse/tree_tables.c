@@ -426,7 +426,7 @@ static void tables_expand(const struct patterns *p, uint32_t level, uint32_t num
     }
 }
 
-/* The rows of a step. */
+/* Appends the rows of a step. */
 static status_t tile_put_rows(const struct tree_tile *t, struct tree_list *tables,
                               const struct tree_step *step)
 {
@@ -518,7 +518,7 @@ static status_t tile_put_patterns(struct tree_tile *t, struct tree_list *tables,
     return STATUS_OK;
 }
 
-/* The offsets of a step. */
+/* Appends the offsets of a step. */
 static status_t tile_put_all_offsets(const struct tree_tile *t, struct tree_list *tables,
                                      const struct tree_step *step)
 {

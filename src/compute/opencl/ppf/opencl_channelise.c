@@ -186,7 +186,7 @@ static status_t ppf_create_fine(ppf_t *bank)
                        ppf_fine_spectra(&bank->spec), &bank->fine);
 }
 
-/* Detection and sums of output i. */
+/* Builds the kernels that detect and sum output i. */
 static status_t ppf_create_last(ppf_t *bank, uint32_t i)
 {
     static const enum program_source detect[] = {SOURCE_SAMPLES, SOURCE_STEPS, SOURCE_DETECT};
