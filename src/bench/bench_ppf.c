@@ -134,7 +134,7 @@ static FILE *bench_open_power(const struct bench_case *c)
                          : NULL;
 }
 
-/* The seconds of a block in a row. */
+/* Times a block among ROW_BLOCKS that follow each other, in seconds. */
 static status_t bench_run_row(struct bench *bench, double *seconds)
 {
     double unused[DEVICE_STEPS];
@@ -293,7 +293,7 @@ static status_t synthesis_fill(struct synthesis *bench, const struct bench_case 
     return bank_blank_buffer(bench->backend, floats * sizeof(float), &bench->out);
 }
 
-/* On a device by its clock, without transfers. */
+/* Times a run: on a device by its clock, without transfers. */
 static status_t synthesis_run(void *context, struct trial_run *out)
 {
     struct synthesis *bench = context;

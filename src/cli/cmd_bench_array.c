@@ -544,7 +544,7 @@ const struct command cli_bench_beams = {
 
 /* ---- correlate ---- */
 
-/* An impossible case is reported and skipped. */
+/* Prints a case's row; reports and skips an impossible case. */
 static status_t correlate_print(struct array_settings *s, const struct array_row *row)
 {
     const uint64_t spectra = max_u64(s->spectra, row->other);

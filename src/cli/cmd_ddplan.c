@@ -58,7 +58,7 @@ static status_t ddplan_print(const struct ddplan_settings *s, const struct fbh5 
     return STATUS_OK;
 }
 
-/* In quotes, whatever YAML makes of its characters else. */
+/* Prints a path in quotes, so that YAML leaves its characters as they are. */
 static void ddplan_print_path(const char *path)
 {
     display_print("'");

@@ -138,7 +138,7 @@ static const struct {
              [TO_FETCH] = {".fetch.csv", "the file which it is made of,", "columns of FETCH"},
              [TO_KERCHUNK] = {".json", "the product which it refers to,", "kerchunk"}};
 
-/* *what: the candidates, counted, and their format. */
+/* Exports candidates as text; *what is their number and format, for messages. */
 static status_t text_make_candidates(const struct export_settings *s, struct text *out,
                                      struct text *what)
 {

@@ -104,7 +104,7 @@ struct ordering {
     uint64_t tile, count; /* time steps: of a tile, in all */
 };
 
-/* One tile of time steps, of all streams. */
+/* Reorders one tile of time steps of all streams. */
 static void order_put_tile(void *context, uint32_t thread, uint64_t task)
 {
     const struct ordering *o = context;

@@ -85,7 +85,7 @@ static void schema_json_auto(struct json *json, const struct schema *row)
 
 static void schema_json(const struct schema *rows, struct json *json);
 
-/* A key whose members are all commented out. */
+/* Allows null: a key whose members are all commented out. */
 static void schema_json_bare(struct json *json, const struct schema *row)
 {
     (void)row;

@@ -175,7 +175,7 @@ static void json_plan_product(struct json *json, const struct channelise_pass *b
     json_end(json);
 }
 
-/* The notes are the same lines that people get. */
+/* Describes a filter bank's pass. The notes are the lines that users see. */
 static status_t json_plan_channelise(struct json *json, const struct channelise_pass *bank)
 {
     status_t st = STATUS_OK;

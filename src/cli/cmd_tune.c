@@ -239,7 +239,7 @@ static status_t tune_search_all(struct tuning_work *w)
 static const char heading[] = "setup,dms,ms,gadd_per_s,realtime,fixed_ms,gain,gain_over_median,"
                               "signal_to_noise,fit,timed,spent_s,how";
 
-/* The table's row; `fixed` 0: there is none. */
+/* Prints a row of the table; `fixed` 0: there is no fixed shape. */
 static status_t tune_print_result(const struct experiment_row *row, double fixed, struct csv *csv)
 {
     status_t st = STATUS_OK;

@@ -440,7 +440,7 @@ static void describe_print_polarisations(const char *names)
     }
 }
 
-/* Selected samples that are unreadable, and why. */
+/* Prints the selected samples that are unreadable, and why. */
 static void describe_print_lost(const struct archive *archive)
 {
     enum { MOST = 3 };

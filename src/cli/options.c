@@ -22,7 +22,7 @@
 
 /* The options that several commands have: each stands here once. */
 
-/* const char *: a mapping of YAML in braces. */
+/* Reads a mapping of YAML in braces, as const char *. */
 static int value_layout(const struct option_row *row, const char *text, void *field)
 {
     return text[strspn(text, " \t\n")] == '{' && value_text(row, text, field);

@@ -69,7 +69,7 @@ struct sample_time sample_time_of(double seconds, double rate)
     return sample_time_make(seconds, 0, rate, sample_time_rounding(seconds));
 }
 
-/* *high + *low is exactly a + b (Knuth). */
+/* Adds exactly (Knuth): *high + *low = a + b. */
 static void sample_time_sum(double a, double b, double *high, double *low)
 {
     double sum = a + b;

@@ -13,7 +13,7 @@ static const double kept = 0.5;       /* of the channel spacing */
 static const double least_gain = 0.1; /* of a prototype in the kept part */
 static const double left_energy = 1e-10;
 
-/* |H(f)|^2, f in channel spacings, by the plain sum. */
+/* Returns |H(f)|^2, f in channel spacings, by the plain sum. */
 static double deripple_power(const double *coeff, uint64_t count, uint32_t points, double f)
 {
     const double complex step = cexp(-2 * M_PI * I * f / points);
@@ -65,7 +65,7 @@ static double deripple_left(double f, double edge)
     return f <= kept ? 1 : 0.5 * erfc(steepness * (2 * (f - kept) / (edge - kept) - 1));
 }
 
-/* The response at the grid's frequencies, which are symmetric. */
+/* Computes the response at the grid's frequencies, which are symmetric. */
 static status_t deripple_fill(const char *who, const double *coeff, uint64_t count, uint32_t points,
                               double edge, double *ripple_db, double complex *grid)
 {

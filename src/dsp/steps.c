@@ -75,7 +75,7 @@ WIDE static void steps_measure_pairs(const float *rows, size_t count, size_t str
 
 SIMD_DEFINE_FIND(steps_kernels, steps_kernels)
 
-/* The best kernels of this machine, looked up once. */
+/* Returns the best kernels of this machine, found once. */
 static const struct steps_kernels *steps_best(void)
 {
     static const struct steps_kernels *_Atomic best;

@@ -31,7 +31,7 @@ const char *holds_what(hid_t file)
     return "is HDF5, but not a product";
 }
 
-/* The names, until the list is long enough. */
+/* Adds a dataset's name to the list, until the list is long enough. */
 static status_t holds_add_name(const struct h5_found *found, void *out, int *is_enough)
 {
     enum { ENOUGH = 300 };

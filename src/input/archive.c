@@ -204,7 +204,7 @@ static int gap_meets(uint64_t first, uint64_t count, uint64_t at, uint64_t *next
     return first <= at;
 }
 
-/* The same of where the part has no samples. */
+/* Returns likewise whether `at` is among the samples that the part does not have. */
 static int gap_in_part(const struct archive_part *part, uint64_t at, uint64_t *next)
 {
     uint64_t local = at - part->first_sample;

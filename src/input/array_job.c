@@ -492,7 +492,7 @@ static status_t beam_file_fill(const struct beam_file *file, struct job *job)
 
 static const double rad_per_arcsec = 3.14159265358979323846 / 180 / 3600;
 
-/* The numbers of the observation's first sample. */
+/* Reads UT1 - UTC and polar motion at the observation's first sample from the IERS file. */
 static status_t array_job_read_iers(struct job *job, const struct archive *archive)
 {
     status_t st = STATUS_OK;

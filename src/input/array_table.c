@@ -21,7 +21,7 @@ enum { ARRAY_STATIONS = 65536, ARRAY_GAINS = 1 << 20 };
 
 static const double ARRAY_DEGREE = 0.01745329251994329577;
 
-/* A copy of `count` numbers, for free(). */
+/* Copies `count` numbers; the caller frees *out. */
 static status_t array_copy(const double *from, uint64_t count, double **out, uint32_t *ncopied)
 {
     TRY(memory_zeroed((size_t)count, sizeof **out, "a table of stations", out));
@@ -216,7 +216,7 @@ out:
     return st;
 }
 
-/* The root: name, epoch, and the reference place. */
+/* Reads the root's attributes: name, epoch and the reference place. */
 static status_t array_read_root(hid_t file, const char *path, struct array_table *table)
 {
     status_t st = STATUS_OK;

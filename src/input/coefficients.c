@@ -229,7 +229,7 @@ static status_t coefficients_read_shape(const struct h5_dataset *dataset, const 
     return STATUS_OK;
 }
 
-/* `member`: a name in the file, or NULL. */
+/* Reads coefficients from HDF5. `member`: a name in the file, or NULL. */
 static status_t coefficients_read_hdf5(const char *path, const char *member,
                                        struct coefficients *out)
 {
@@ -386,7 +386,7 @@ static uint32_t coefficients_places(const struct job *job)
     return job->nfilters + job->nbanks;
 }
 
-/* They go there, and *c is destroyed. */
+/* Moves the coefficients to a place of the job, and destroys *c. */
 static void coefficients_take(struct coefficients *c, const struct place *place)
 {
     free(*place->values);

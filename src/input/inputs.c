@@ -87,7 +87,7 @@ out:
     return st;
 }
 
-/* The products of a filter bank, as struct input's. */
+/* Returns the products of a filter bank, as bits (struct input). */
 static uint32_t inputs_products_of(const struct job *job, uint32_t bank)
 {
     uint32_t products = 0;

@@ -394,7 +394,7 @@ static uint64_t join_gaps_streams(const struct archive *file)
     return streams;
 }
 
-/* Then they are those of the observation. */
+/* Returns whether all files have the same gaps: then these are the observation's. */
 static int join_gaps_are_alike(struct archive *const *files, size_t count)
 {
     int are_alike = 1;

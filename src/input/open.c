@@ -287,7 +287,7 @@ out:
     return st;
 }
 
-/* Coarse channels of which some is in the band. */
+/* Selects the coarse channels that overlap the band. */
 static status_t open_select_band(const struct job_select *select, struct archive *archive,
                                  char *seen)
 {

@@ -15,7 +15,7 @@
         return status;                                                                             \
     } while (0)
 
-/* The third argument of open(), where there is one. */
+/* Returns the third argument of open(), if there is one. */
 static mode_t again_mode(int flags, va_list args)
 {
     int makes = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;

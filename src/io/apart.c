@@ -394,7 +394,7 @@ static int page_fd = -1;
 
 static void apart_end_last(void);
 
-/* No child outlives this process, nor stays a zombie. */
+/* Arranges that no child outlives this process, nor stays a zombie. */
 static void apart_end_with_process(void)
 {
     static int is_to_end;
@@ -487,7 +487,7 @@ static void apart_count_wait(void)
     talk.reports = reports;
 }
 
-/* The last place that the child reported. */
+/* Returns the last object that the child reported. */
 static const char *apart_place(void)
 {
     page->place[sizeof page->place - 1] = '\0'; /* it may have crashed */

@@ -96,7 +96,7 @@ struct group_mount {
     char root[PATH_BYTES], folder[PATH_BYTES];
 };
 
-/* A word of a list: "memory" of "rw,memory". */
+/* Returns whether a list has a word: "memory" in "rw,memory". */
 static int machine_has_word(const char *list, const char *word)
 {
     size_t length = strlen(word);

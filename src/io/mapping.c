@@ -48,7 +48,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction before;
 static uintptr_t page_bytes;
 
-/* The mapping number i if it holds this address. */
+/* Returns mapping number i if it contains this address, else NULL. */
 static struct mapping *mapping_with(int i, uintptr_t address)
 {
     uintptr_t begin = __atomic_load_n(&mappings[i].begin, __ATOMIC_SEQ_CST);

@@ -148,7 +148,7 @@ static char *python_line(char **at)
     return line;
 }
 
-/* An uncaught exception ends Python with status 1. */
+/* Fails because of an uncaught exception, by which Python ends with status 1. */
 static status_t python_judge_exception(const char *command, const char *last)
 {
     static const char missing[] = "ModuleNotFoundError: No module named '";

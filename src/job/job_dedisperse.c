@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A mapping or a list as `from` was written. */
+/* Makes an empty mapping or list with the line of `from`. */
 static status_t divide_like(const struct tree *from, struct tree **out)
 {
     status_t st = tree_new(from->kind, NULL, out);

@@ -92,7 +92,7 @@ static void job_product_check_flag(struct tree *product, struct mistakes *mistak
     job_product_check_cell(product, flag, mistakes);
 }
 
-/* An entry of `droop`: a schema's `parse`. */
+/* Parses an entry of `droop` (a schema's `parse`). */
 static int job_droop_parse(const char *text, void *out)
 {
     static const char file[] = "file:";

@@ -74,7 +74,7 @@ int outputs_are_outdated(const outputs_t *outputs)
     return are_outdated;
 }
 
-/* Rank 0: one file that earlier runs have begun. */
+/* Resumes one file that earlier runs have begun, on rank 0. */
 static status_t outputs_resume_one(outputs_t *outputs, uint32_t i)
 {
     struct output *output = &outputs->outputs[i];

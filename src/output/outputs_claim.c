@@ -372,7 +372,7 @@ out:
     return st;
 }
 
-/* The same of a file that is no HDF5. */
+/* Checks a file that is no HDF5, as claim_find_told_of() does. */
 static status_t claim_find_other(const char *path, const journal_t *journal,
                                  struct product_place *place, int *is_same)
 {

@@ -97,7 +97,7 @@ static status_t counting_add(struct counting *c, uint64_t first, uint64_t count,
     return STATUS_OK;
 }
 
-/* All rows of this rank's columns, three times. */
+/* Reads all rows of this rank's columns, three times. */
 static status_t counting_columns_all(struct counting *c, uint64_t from, uint64_t columns)
 {
     status_t st = STATUS_OK;

@@ -434,7 +434,7 @@ static void slot_put(void *context, uint32_t thread, uint64_t at, uint64_t bytes
     slot->ingest->ops->put(slot->ingest, thread, slot->in, at, bytes);
 }
 
-/* slot->is_begun says whether its samples are on their way. */
+/* Begins to ingest a slot's samples; sets slot->is_begun if they are on their way. */
 static status_t channelising_begin(const struct channelising *p, struct slot *slot)
 {
     const struct reader_pieces pieces = {.context = slot,

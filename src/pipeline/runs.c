@@ -255,7 +255,7 @@ static uint32_t filtered_row(const filtered_t *filtered, uint32_t i, int64_t beg
     return (uint32_t)((lost + (UINT64_C(1) << (SHIFT - 1))) >> SHIFT);
 }
 
-/* From the rows before filter i to its own. */
+/* Computes the losses of filter i's rows from those of the rows before it. */
 static void filtered_pass(filtered_t *filtered, uint32_t i, int64_t origin,
                           struct overlap_rows from, struct overlap_rows to)
 {

@@ -99,7 +99,7 @@ static int dumps_begin(dumps_t *dumps, int is_first, uint64_t first, uint64_t co
     return is_open;
 }
 
-/* 1 only of what has lost nothing. */
+/* Returns the weight of a dump; 1 only if it has lost nothing. */
 static float dumps_weight(wide lost, uint64_t integrate)
 {
     static const float almost = 1 - FLT_EPSILON / 2;

@@ -154,7 +154,7 @@ static const struct job_direction *array_job_direction(const struct job *job, ui
                               : &job->products[i - 1 - job->nbeams].centre;
 }
 
-/* The delays of all stations in these directions. */
+/* Computes the delays of all stations in these directions. */
 static status_t array_make_delays(const struct channelise_plan *work, struct array_plan *plan)
 {
     status_t st = STATUS_OK;

@@ -192,7 +192,7 @@ static void plan_set_channelise(const struct channelise_plan *work,
     spec->pol_inner = archive->nselected[AXIS_CHAN];
 }
 
-/* The samples from one spectrum to the next. */
+/* Settles the hop: the samples from one spectrum to the next. */
 static status_t plan_settle_hop(const struct channelise_plan *work,
                                 struct channelise_plan_bank *bank)
 {

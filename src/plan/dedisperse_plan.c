@@ -345,7 +345,7 @@ static status_t plan_list_dms(struct dedisperse_plan *d, struct dispersion_spec 
     return STATUS_OK;
 }
 
-/* In two steps delays are made all at once. */
+/* Plans two-step dedispersion, for which the delays of all DMs are made at once. */
 static status_t plan_make_steps(struct dedisperse_plan *d)
 {
     status_t st = STATUS_OK;

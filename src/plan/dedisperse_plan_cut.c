@@ -391,7 +391,7 @@ static uint64_t cut_most_block(const struct dedisperse_plan *d, const struct cut
     return is_better ? min_u64(cached, most) : most;
 }
 
-/* The longest block that fits; 0 when none does. */
+/* Returns the length of the longest block that fits; 0: none does. */
 static uint64_t cut_longest_block(const struct dedisperse_plan *d, const struct cut *cut,
                                   uint64_t budget)
 {

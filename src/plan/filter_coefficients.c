@@ -148,7 +148,7 @@ const struct job_filter *filter_coefficients_of(const struct job *job, uint32_t 
     return job->nfilters > 0 ? &job->filters[number] : &nothing;
 }
 
-/* The file's; without any, a filter that changes nothing. */
+/* Copies the file's coefficients; without any, makes a filter that changes nothing. */
 static status_t coefficients_copy(const struct making *m, struct filter_coefficients *out)
 {
     static const double nothing[] = {1};

@@ -28,7 +28,7 @@ const struct stage_plan *filter_plan_stage(const struct filter_plan *plan, uint3
                             : &plan->synthesis->base;
 }
 
-/* The rows before stage i that there are. */
+/* Returns the rows that stage i can get from the one before. */
 static struct overlap_rows filter_plan_before(const struct filter_plan *plan, uint32_t i)
 {
     return i == 0 ? plan->samples : filter_plan_stage(plan, i - 1)->rows;
@@ -114,7 +114,7 @@ static struct sky_band filter_plan_band(const struct archive *in)
                              .oversample = {in->oversample.num, in->oversample.den}};
 }
 
-/* The coefficients of filter `number`, scaled to volts. */
+/* Makes the coefficients of filter `number`, scaled to volts. */
 static status_t filter_plan_make_coefficients(const struct job *job, uint32_t number,
                                               const struct archive *in,
                                               struct filter_plan_stage *stage)
@@ -145,7 +145,7 @@ out:
     return st;
 }
 
-/* Many responses take it at the same frequencies. */
+/* Tabulates the correction of the ripple, which many responses need at the same frequencies. */
 static status_t filter_plan_fill_table(struct filter_plan_stage *stage)
 {
     const uint32_t length = stage->spec.choice.shape.length;
@@ -306,7 +306,7 @@ static status_t filter_plan_see_coherent(const struct archive *in, struct filter
     return STATUS_OK;
 }
 
-/* The voltages after a filter: rate, band, times. */
+/* Describes the voltages after a filter: rate, band, times. */
 static status_t filter_plan_see(const struct archive *in, struct filter_plan_stage *stage)
 {
     struct archive *seen = &stage->base.seen;
@@ -491,7 +491,7 @@ static uint64_t filter_plan_shared(const struct filter_plan *plan, uint64_t rows
     return rows;
 }
 
-/* From the spectra that are wanted of each bank. */
+/* Finds the rows that each stage needs, for the spectra that are wanted of each bank. */
 static status_t needs_find(const struct channelise_plan *work, struct overlap_rows *needs,
                            int whole, struct overlap_rows *rows)
 {

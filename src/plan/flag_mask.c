@@ -52,7 +52,7 @@ struct flag_mask {
  * overlaps by no more only touches. */
 static const double flag_mask_rounding = 1e-3;
 
-/* The first place whose frequency is at least that. */
+/* Returns the first place whose frequency is at least `hz`. */
 static uint64_t flag_mask_find(const struct place *places, uint64_t count, double hz)
 {
     uint64_t low = 0;

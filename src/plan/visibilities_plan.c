@@ -93,7 +93,7 @@ static status_t pairs_add(const struct channelise_plan *work, uint32_t i, const 
     return STATUS_OK;
 }
 
-/* The pairs, each once, in ascending order. */
+/* Lists the pairs, each once, in ascending order. */
 static status_t pairs_find(const struct channelise_plan *work, uint32_t i,
                            struct visibilities_plan *plan)
 {

@@ -439,7 +439,7 @@ out:
     return st;
 }
 
-/* Only the begin of a large product is read. */
+/* Chooses the part for a picture: of a large product only the beginning is read. */
 static struct plot_choice glance_choice(const struct product *p)
 {
     struct plot_choice choice = {.has_time = 0};
@@ -486,7 +486,7 @@ out:
     return st;
 }
 
-/* The observation, as its first product has it. */
+/* Adds the observation to the page, as its first product describes it. */
 static void report_add_observation(const struct product *product, struct text *page)
 {
     char start[UNITS_TEXT + sizeof " UTC"];

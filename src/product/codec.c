@@ -175,7 +175,7 @@ void codec_destroy(codec_t *codec)
     free(codec);
 }
 
-/* A big-endian number of 4 or 8 bytes. */
+/* Writes a big-endian number of 4 or 8 bytes; returns its end. */
 static unsigned char *codec_put(unsigned char *to, size_t size, uint64_t value)
 {
     for (size_t i = 0; i < size; i++) {

@@ -178,7 +178,7 @@ out:
     return st;
 }
 
-/* Only the first difference of a block is reported. */
+/* Compares a block of numbers; reports only the first difference. */
 static status_t compare_block(struct comparison *comparison, const struct pair *pair, hid_t type,
                               uint64_t first, uint64_t count, const char *found,
                               const char *expected)

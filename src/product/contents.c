@@ -437,7 +437,7 @@ out:
     return st;
 }
 
-/* All there is, in the order of names. */
+/* Lists all objects, in the order of names. */
 static status_t contents_list(struct contents *contents)
 {
     status_t st = STATUS_OK;
@@ -456,7 +456,7 @@ out:
     return st;
 }
 
-/* {name, crc32}: names of `letters` letters, '\0' included. */
+/* Makes the type {name, crc32}, with names of `letters` letters, '\0' included. */
 static status_t contents_type(size_t letters, hid_t *out)
 {
     status_t st = STATUS_OK;

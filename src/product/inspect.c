@@ -148,7 +148,7 @@ static status_t inspect_read_root(hid_t file, struct product *product)
     return inspect_read_sky(file, product);
 }
 
-/* A dataset; an attribute in products of format 1. */
+/* Reads the number of missing samples: a dataset; an attribute in products of format 1. */
 static status_t inspect_read_missing(hid_t group, struct product *product)
 {
     static const char name[] = "missing_samples";
@@ -443,7 +443,7 @@ out:
     return st;
 }
 
-/* NULL when the file is none of our products. */
+/* Describes a product in a child process; *out is NULL if the file is none of ours. */
 static status_t inspect_describe(const struct apart_request *request, void **out)
 {
     struct product *product = NULL;

@@ -135,7 +135,7 @@ static status_t fill_bands(struct join_filling *f)
     return STATUS_OK;
 }
 
-/* A scale of times: start + n step. */
+/* Writes a scale of times: start + n step. */
 static status_t fill_scale(struct join_filling *f)
 {
     uint64_t most = BLOCK / sizeof(double);

@@ -628,7 +628,7 @@ out:
     return st;
 }
 
-/* The provenance, as the first part has it. */
+/* Makes the provenance as the first part has it. */
 static status_t join_make_group(struct join *join, hid_t out, const char *name)
 {
     status_t st = STATUS_OK;

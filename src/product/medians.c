@@ -62,7 +62,7 @@ static uint32_t medians_mask(int pass)
     return pass + 1 < MEDIANS_PASSES ? BINS - 1 : (1U << (32 - 2 * BITS)) - 1;
 }
 
-/* Whole numbers ascend as the floats do. */
+/* Returns a whole number that ascends as the floats do. */
 static uint32_t medians_key(float value)
 {
     uint32_t bits;

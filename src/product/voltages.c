@@ -128,7 +128,7 @@ static void packing_of_numbers(const struct archive *archive, struct voltages_pa
     }
 }
 
-/* The name of the levels, if they have one. */
+/* Finds the name of a packing with these levels, if it has one. */
 static void packing_call(struct voltages_packing *packing)
 {
     uint32_t count = 1u << packing->bits;

@@ -212,7 +212,7 @@ static void driver_note_failure(driver_t *driver, int rank, const struct ending 
     driver_tell_of_failure(driver, (status_t)ending->status);
 }
 
-/* Something went wrong on this rank (or nothing). */
+/* Notes a failure of this rank, if `st` is one. */
 static void driver_note_trouble(driver_t *driver, status_t st)
 {
     if (st == STATUS_OK || driver->trouble != STATUS_OK) {

@@ -91,7 +91,7 @@ static void stop_wake_watch(void)
     }
 }
 
-/* With the lock. The earlier limit holds. */
+/* Sets a time limit, unless an earlier one is set. The caller has the lock. */
 static void stop_set_limit(double seconds, double later)
 {
     double end = clock_now() + seconds + (is_speaker ? 0 : later);
@@ -224,7 +224,7 @@ static void stop_take(const siginfo_t *info)
     }
 }
 
-/* With the lock: what a stopped process was at. */
+/* Prints what is left to do after a stop. The caller has the lock. */
 static void stop_say_what_is_left(void)
 {
     char done[64] = "";

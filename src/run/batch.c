@@ -536,7 +536,7 @@ out:
     return agree_all(batch->comm, st);
 }
 
-/* One of them; its message is printed. */
+/* Runs one observation, and prints its message. */
 static status_t batch_run_one_all(struct batch *batch, uint32_t i)
 {
     int was_complete = 0;

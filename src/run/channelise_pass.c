@@ -124,7 +124,7 @@ out:
 /* Per cent of a product's numbers; Gaussian noise has less than 0.01. */
 static const double most_clipped = 1;
 
-/* A step before the first chunk is done. */
+/* Adds the time since the last call to a step before the first chunk. */
 static void pass_step(struct channelise_pass *p, enum run_step step)
 {
     double now = clock_now();

@@ -46,7 +46,7 @@ struct merging {
     pipeline_t *pipeline;
 };
 
-/* The reader thread: rows and their marks. */
+/* Reads a block's rows and their marks, in the reader thread. */
 static status_t merging_read(void *context, void *of)
 {
     struct merging *p = context;
@@ -468,7 +468,7 @@ status_t grid_merge_foresee(const struct grid *grid, const struct grid_part *par
     return STATUS_OK;
 }
 
-/* The parts' files as the pipeline takes them. */
+/* Creates the pipeline that merges the parts' files. */
 static status_t merge_create(struct dedisperse_pass *p)
 {
     struct pass *pass = &p->pass;

@@ -59,7 +59,7 @@ out:
     return st;
 }
 
-/* A file of another format, by its stamp. */
+/* Checks a file of another format by its stamp. */
 static status_t made_by_check_stamp(const struct output_spec_item *item, const char *inputs)
 {
     status_t st = STATUS_OK;

@@ -254,7 +254,7 @@ static status_t run_plan_passes(struct run_plan *plan, const struct job *job,
     return dedisperse_pass_add_room(plan->series, job->ndedisperse, &plan->room);
 }
 
-/* One remaining part represents all: they are alike. */
+/* Plans one remaining part, which represents all: they are alike. */
 static status_t run_plan_parts(struct run_plan *plan, const struct archive *archive,
                                const struct run_options *options)
 {
@@ -564,7 +564,7 @@ static status_t run_part_all(MPI_Comm comm, struct grid *grid, uint32_t i,
     return STATUS_OK;
 }
 
-/* The parts of a semi-coherent search, then its series. */
+/* Runs the parts of a semi-coherent search, then merges their series. */
 static status_t run_parts_all(MPI_Comm comm, struct run_begin *begun,
                               const struct run_options *options, double started)
 {

@@ -434,7 +434,7 @@ out:
     return st;
 }
 
-/* Rank 0 reads the files and broadcasts the result. */
+/* Opens the archive on rank 0, and broadcasts it. */
 static status_t share_archive_all(MPI_Comm comm, const struct job *job, struct archive **out)
 {
     status_t st = agree_rank(comm) == 0 ? archive_open(job, out) : STATUS_OK;

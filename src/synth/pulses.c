@@ -412,7 +412,7 @@ void bursts_destroy(bursts_t *b)
     free(b);
 }
 
-/* The pulse as it is before dispersion. */
+/* Fills in the pulse before dispersion. */
 static status_t burst_fill_pulse(const bursts_t *b, const struct burst *burst, uint32_t chan,
                                  double *data)
 {

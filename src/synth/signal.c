@@ -378,7 +378,7 @@ static uint64_t tone_turns(double a, double b)
     return a < 0 ? 0 - fraction : fraction;
 }
 
-/* cos, sin of 2 pi turns / 2^64. */
+/* Computes cos and sin of 2 pi turns / 2^64. */
 static void tone_phasor(uint64_t turns, double out[2])
 {
     double angle = TURN * ((double)(int64_t)turns / 18446744073709551616.0);
@@ -400,7 +400,7 @@ static double tone_edge_hz(const struct synth_spec *spec, uint64_t chan)
     return spec->freq_hz + ((double)chan - (double)spec->chans / 2) * width_hz;
 }
 
-/* A number of samples, not less than 0. */
+/* Converts a number of samples to an integer, at least 0. */
 static uint64_t tone_sample(double number)
 {
     return number > 0 ? (uint64_t)fmin(number, 0x1p63) : 0;

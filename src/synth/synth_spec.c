@@ -238,7 +238,7 @@ static void synth_check_band(const struct synth_spec *spec, struct tree *root,
     }
 }
 
-/* Missing samples must be within the observation. */
+/* Checks that missing samples are within the observation. */
 static void synth_check_gaps(const struct synth_spec *spec, struct tree *root,
                              struct mistakes *mistakes)
 {

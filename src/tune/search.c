@@ -208,7 +208,7 @@ out:
     return st;
 }
 
-/* The log's entry of a configuration: *found, and *out. */
+/* Finds the log's entry of a configuration: sets *found, and *out. */
 static status_t search_recall(struct search *s, uint32_t i, uint32_t round, struct tune_result *out,
                               int *found)
 {

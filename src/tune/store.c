@@ -41,7 +41,7 @@ static int store_is_of_others(const struct stat *info)
     return info->st_uid != geteuid() && info->st_uid != 0;
 }
 
-/* The folder of a file; for free(), or NULL. */
+/* Returns the folder of a file, for free(); NULL: no memory. */
 static char *store_folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -231,7 +231,7 @@ char *store_own(void)
     return cache_path(file_name);
 }
 
-/* The path for free(); NULL when there is none. */
+/* Returns the path of the store, for free(); NULL: there is none. */
 static char *store_path_of(const char *path)
 {
     return path ? strdup(path) : store_own();

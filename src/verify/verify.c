@@ -25,7 +25,7 @@ static status_t verify_finish(void *context, driver_t *driver)
     return pipeline_finish(((struct verify *)context)->pipeline, driver);
 }
 
-/* The chunks that were compared since the last time. */
+/* Appends the number of chunks that were compared since the last call. */
 static status_t verify_tell(void *context, struct text *out)
 {
     struct verify *verify = context;
@@ -108,7 +108,7 @@ static status_t verify_marks_judge(const struct verify *verify)
     return STATUS_OK;
 }
 
-/* Rank 0 gets what all ranks have found. */
+/* Adds up on rank 0 what all ranks have found. */
 static void verify_add_up_all(struct verify *verify)
 {
     struct agreement *found = &verify->found.agreement;

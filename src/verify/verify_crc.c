@@ -274,7 +274,7 @@ static status_t crc_take(void *context, const char *data, size_t bytes)
     return STATUS_OK;
 }
 
-/* The CRCs that a finished product holds. */
+/* Reads the CRCs that a finished product contains. */
 static status_t crc_expect_spans(struct check *check)
 {
     const struct product_place *place = &check->product->place;

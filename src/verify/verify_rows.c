@@ -404,7 +404,7 @@ static status_t rows_compare_flagged(struct verify *verify, struct verify_rows *
     return rows_compare_numbers(verify, rows, judged, plain);
 }
 
-/* NaN where, and only where, numbers are to be. */
+/* Compares part of a row: NaN must be exactly where it is expected. */
 static status_t rows_compare_part(struct verify *verify, struct verify_rows *rows,
                                   const struct judged *judged, const struct part *part,
                                   uint64_t row, int is_marked)

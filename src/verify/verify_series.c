@@ -135,7 +135,7 @@ static status_t series_pass_holes(struct verify *verify, uint64_t row, const str
     return STATUS_OK;
 }
 
-/* The sink: outputs as the reference makes them. */
+/* Compares rows with those of the reference (a sink's put()). */
 static status_t series_compare_rows(void *context, uint32_t index, const struct chunk *chunk,
                                     uint64_t first_row, uint64_t rows, const void *data,
                                     const char *holes)

@@ -238,7 +238,7 @@ static void boxcar_refine(const boxcar_t *b, const struct scratch *s, uint64_t c
     }
 }
 
-/* Single times of a cell that reach the threshold. */
+/* Counts the single times of a cell that reach the threshold. */
 static uint8_t boxcar_count(const boxcar_t *b, const struct scratch *s, uint64_t c, uint64_t starts,
                             float scale)
 {

@@ -110,7 +110,7 @@ static float boxcar_halve(float *sums, uint64_t starts, uint64_t count)
     return all;
 }
 
-/* The same where steps stay as they are. */
+/* Adds sums likewise; the step between boxes stays the same. */
 static float boxcar_keep(float *sums, uint64_t starts, uint64_t count, uint64_t ahead)
 {
     float all = -INFINITY;

@@ -50,7 +50,7 @@ static inline float noise_add_four(noise_four_t four)
     return (four[0] + four[2]) + (four[1] + four[3]);
 }
 
-/* A cell whose samples are all there. */
+/* Adds up a cell whose samples are all valid. */
 static inline void noise_add_cell(const float *x, uint64_t cell, union noise_lanes *sum,
                                   union noise_lanes *squares)
 {
@@ -76,7 +76,7 @@ static inline void noise_add_cell(const float *x, uint64_t cell, union noise_lan
     }
 }
 
-/* A cell of which some may not be there. */
+/* Adds up a cell of which some samples may be invalid. */
 static void noise_add_some(const float *x, uint64_t cell, int c, struct boxcar_moments *out)
 {
     union noise_lanes sum = {{0}};

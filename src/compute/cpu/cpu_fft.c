@@ -316,7 +316,7 @@ static void baseline_transform(void *context, uint32_t thread, uint64_t share)
     }
 }
 
-/* Every share once, each on a thread; waits. */
+/* Runs every share once, each on a thread, and waits. */
 static void baseline_share_out(struct baseline *b, pool_task_t *run)
 {
     struct pool_block work = {.context = b, .run = {run}, .tasks = {b->shares}};

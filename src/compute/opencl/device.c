@@ -449,7 +449,7 @@ static cl_int device_make_real(const device_t *device, cl_mem memory, uint64_t b
     return error;
 }
 
-/* The largest buffer that there is still room for. */
+/* Returns the bytes of the largest buffer for which there is memory. */
 static uint64_t device_most(const device_t *device)
 {
     uint64_t left = device->room > device->used ? device->room - device->used : 0;

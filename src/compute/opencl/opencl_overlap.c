@@ -362,7 +362,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 /* The FFT library's, likewise: every point goes through memory ten times. */
 static const double library_cost = 5.4;
 
-/* The row of a shape; NULL: there is none. */
+/* Returns the row of a shape; NULL: there is none. */
 static const struct overlap_kind *overlap_kind(const struct filter_shape *shape)
 {
     for (int i = 0; i < KINDS; i++) {
@@ -468,7 +468,7 @@ static uint64_t fused_bytes(const struct filter_spec *spec)
                           : bytes;
 }
 
-/* The responses, each in the kernel's order. */
+/* Puts the responses on the device, each in the kernel's order. */
 static status_t fused_put_table(struct filter_made *fused, const struct overlap_stages *stages)
 {
     status_t st = STATUS_OK;

@@ -104,7 +104,7 @@ static int transform_is_signed(const transform_t *transform)
     return !transform->fft && fused_points_is_ascending(&transform->spec);
 }
 
-/* The whole of the shape that was chosen. */
+/* Finds the complete shape that belongs to the chosen one. */
 static status_t fused_points_find(transform_t *transform)
 {
     struct channelise_shape shapes[MOST_SHAPES];
@@ -501,7 +501,7 @@ static uint64_t synthesise_length(const struct synthesise_spec *spec)
     return (uint64_t)spec->taps * spec->points;
 }
 
-/* Most spectra that a row is made of. */
+/* Returns the largest number of spectra that a row is made of. */
 static uint64_t synthesise_reach(const struct synthesise_spec *spec)
 {
     return ceil_div_u64(synthesise_length(spec), spec->hop);

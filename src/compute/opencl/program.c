@@ -266,7 +266,7 @@ out:
     return st;
 }
 
-/* Likewise, from what is kept in memory, too. */
+/* Finds or builds a program likewise; looks first among those kept in memory. */
 static status_t program_find(const device_t *device, const char *what, const char *text,
                              const char *options, double wait, cl_program *out)
 {

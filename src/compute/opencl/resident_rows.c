@@ -208,7 +208,7 @@ out:
     return st;
 }
 
-/* Kernel, memory and the list of ifs. */
+/* Prepares sums of ifs: the kernel, memory and the list of ifs. */
 static status_t rows_prepare_sums(struct rows *r, const struct resident_rows_sums *sums)
 {
     device_t *device = r->device;

@@ -46,7 +46,7 @@ uint64_t filter_table_extra(const struct filter_spec *spec, uint32_t length)
     return (uint64_t)table_makers(spec) * length * 2 * sizeof(double) * (spec->response ? 1 : 2);
 }
 
-/* The transform of the coefficients, zeros after them. */
+/* Transforms the coefficients, with zeros after them. */
 static status_t table_transform(const struct filter_spec *spec, uint32_t length, double (*data)[2])
 {
     fftw_plan plan = fftw_plan_dft_1d((int)length, data, data, FFTW_FORWARD, FFTW_ESTIMATE);

@@ -69,7 +69,7 @@ static uint32_t quantise_floats(const float *in, uint32_t count, double scale, f
     return count - fits;
 }
 
-/* A stretch of one stream, as it is stored. */
+/* Quantises some samples of one stream as they are stored. Returns how many were clipped. */
 static uint32_t quantise_stretch(const struct quantise *how, const float *in, uint32_t count,
                                  unsigned char *out)
 {

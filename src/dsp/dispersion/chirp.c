@@ -16,7 +16,7 @@ enum {
 
 SIMD_DEFINE_FIND(chirp_kernels, chirp_kernels)
 
-/* The best kernels of this machine, looked up once. */
+/* Returns the best kernels of this machine, found once. */
 static const struct chirp_kernels *chirp_best(void)
 {
     static const struct chirp_kernels *_Atomic best;

@@ -87,7 +87,7 @@ static status_t table_read_scales(const struct fbh5 *fbh5, int fd, uint64_t row,
     return STATUS_OK;
 }
 
-/* [(number - zero) scale + offset] weight, in double. */
+/* Computes [(number - zero) scale + offset] weight, in double. */
 static void table_scale(double zero, const float *restrict scale, const float *restrict offset,
                         const float *restrict weight, uint64_t count, float *restrict numbers)
 {

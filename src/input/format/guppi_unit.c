@@ -123,7 +123,7 @@ uint64_t guppi_unrepeated(const struct guppi_file *files, size_t count,
                : 0;
 }
 
-/* Within files, and from file to file. */
+/* Lists the growths of PKTIDX from block to block, within files and from file to file. */
 static status_t guppi_find_growths(struct guppi_file *files, size_t count,
                                    struct guppi_growths *out)
 {

@@ -17,7 +17,7 @@
 
 enum { BOARDS = 32 };
 
-/* A file's first packet, which another one follows. */
+/* Reads a file's first packet. *found: it is a packet, and another one follows or the file ends. */
 static status_t lofar_begin(int fd, const char *path, uint64_t file_bytes, unsigned char *bytes,
                             struct lofar_header *first, int *found)
 {

@@ -95,7 +95,7 @@ static status_t native_read_start(struct fields *f)
     return fields_check_scale(f);
 }
 
-/* Start, telescope, source, position: attributes of the root. */
+/* Reads attributes of the root: start, telescope, source, position. */
 static status_t native_read_root(struct fields *f, int64_t *version)
 {
     struct sky *sky = &f->archive->sky;

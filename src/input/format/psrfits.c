@@ -66,7 +66,7 @@ out:
     return st;
 }
 
-/* A number of each row; 0 without the column. */
+/* Reads a number of each row; all are 0 without the column. */
 static status_t psrfits_read_each(const struct psrfits *fits, const struct fits_column *column,
                                   double **out)
 {
@@ -313,7 +313,7 @@ out:
     return st;
 }
 
-/* Right ascension and declination, if both are given. */
+/* Reads right ascension and declination, if both are given. */
 static status_t psrfits_read_position(struct psrfits *fits)
 {
     status_t st = STATUS_OK;

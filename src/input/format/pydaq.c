@@ -76,7 +76,7 @@ static status_t pydaq_check_rate(const struct fields *f, const struct pydaq *sai
                     f->path, said->tsamp, said->type, 1 / rate);
 }
 
-/* Coarse channels are numbered from 0 Hz on. */
+/* Checks the numbers of the coarse channels, which count from 0 Hz on. */
 static status_t pydaq_check_channels(const struct fields *f, const struct pydaq *said)
 {
     return REQUIRED(said->type == TYPE_RAW || override_has_frequencies(f->layout) ||

@@ -410,7 +410,7 @@ static status_t sigmf_add_captures(struct plain *plain)
     return STATUS_OK;
 }
 
-/* All that metadata say, and where the samples are. */
+/* Reads all metadata, and the place of the samples. */
 static status_t sigmf_read(struct plain *out)
 {
     struct sigmf *sigmf = out->context;

@@ -93,7 +93,7 @@ struct words_reader {
     size_t nskipped, skipped_bytes;
 };
 
-/* The name of a keyword, for messages. */
+/* Returns the name of a keyword, for messages. */
 static const char *sigproc_name(enum sigproc_word word)
 {
     return words_known[word].name;
@@ -381,7 +381,7 @@ static status_t sigproc_compare_band(const struct sigproc_words *words, const st
                     fbh5->path, step, fbh5->foff_mhz);
 }
 
-/* The table's frequencies, which need not be evenly spaced. */
+/* Takes the frequencies of the header's table, which need not be evenly spaced. */
 static status_t sigproc_take_table(const struct sigproc_words *words, struct fbh5 *fbh5)
 {
     const struct sigproc_value *nchans = &words->said[SIGPROC_NCHANS];
@@ -492,7 +492,7 @@ static status_t sigproc_settle_start(const struct sigproc_words *words, struct f
     return start_of_header(fbh5->time.tstart_mjd, &fbh5->sky.start, &fbh5->assumed);
 }
 
-/* The header, for all of the program. */
+/* Fills the filterbank from the header's keywords. */
 static status_t sigproc_settle(struct sigproc_words *words, struct fbh5 *fbh5)
 {
     struct fbh5_table *table = &fbh5->table;

@@ -106,7 +106,7 @@ static uint64_t vdif_streams_pol(const struct archive *archive, uint64_t count, 
     return at;
 }
 
-/* All frequencies of the table, each once, ascending. */
+/* Lists the frequencies of the table, each once, ascending. */
 static status_t vdif_streams_find_frequencies(const struct job_layout *layout,
                                               struct archive *archive)
 {
@@ -126,7 +126,7 @@ static status_t vdif_streams_find_frequencies(const struct job_layout *layout,
     return STATUS_OK;
 }
 
-/* All polarisations of the table, in its order. */
+/* Lists the polarisations of the table, in its order. */
 static status_t vdif_streams_find_pols(const struct job_layout *layout, struct archive *archive)
 {
     uint64_t *count = &archive->count[AXIS_POL];
@@ -142,7 +142,7 @@ static status_t vdif_streams_find_pols(const struct job_layout *layout, struct a
     return STATUS_OK;
 }
 
-/* A row of the table by itself. */
+/* Checks a row of the table by itself. */
 static status_t vdif_streams_check(const struct job_stream *row, uint32_t number,
                                    const struct vdif_survey *survey, const struct archive *archive)
 {
@@ -370,7 +370,7 @@ static status_t vdif_note_headers(const struct vdif_survey *survey, char **assum
                 : "and bytes 20 to 23 are the same in all frames: they are taken for samples");
 }
 
-/* EDV 4: the validity mask of channels. */
+/* Settles the validity mask of channels (EDV 4). */
 static status_t vdif_settle_mask(const struct vdif_survey *survey, struct archive *archive)
 {
     const struct vdif_header *first = &survey->first;

@@ -132,7 +132,7 @@ static struct vdif_seen vdif_survey_seen(const struct vdif_header *header)
                               header->frame};
 }
 
-/* A header's time by the first thread's clock. */
+/* Returns a header's second, by the first thread's clock. */
 static int64_t vdif_survey_second(const struct vdif_survey *survey,
                                   const struct vdif_header *header)
 {

@@ -411,7 +411,7 @@ static void split_fetch(struct chunk_worker *worker)
     }
 }
 
-/* All of the chunk must come out. */
+/* Begins to undo a chunk's filters in pieces. Fails if they do not give the whole chunk. */
 static status_t split_begin(chunks_t *chunks, struct chunk_split *split)
 {
     size_t room = (size_t)chunks->spec.chunk_bytes;
@@ -602,7 +602,7 @@ static status_t chunks_look_up(chunks_t *chunks, struct chunk_task *task)
     return chunks_fail(chunks, task->number, STATUS_DATA, cause);
 }
 
-/* The time at which a chunk begins, in chunks. */
+/* Returns the time at which a chunk begins, in chunks. */
 static uint64_t chunks_when(const chunks_t *chunks, uint64_t number)
 {
     hsize_t origin[CHUNKS_MOST_RANK];

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The place of the path, or where it belongs. */
+/* Returns the index of the path, or the index at which it belongs. */
 static uint32_t sources_place(const struct sources *sources, const char *path, int *found)
 {
     size_t i = 0;

@@ -18,7 +18,7 @@ struct stretch {
     uint64_t low, end, bytes;
 };
 
-/* The same source may have many mappings. */
+/* Orders by source, because one source may have many mappings. */
 static int stored_stretch_by_source(const void *left, const void *right)
 {
     const struct mapping *a = ((const struct stretch *)left)->mapping;

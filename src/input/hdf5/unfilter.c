@@ -405,7 +405,7 @@ static int unfilter_is_on(const struct chunk_filters *filters, uint32_t mask, ui
     return i < filters->count && !(mask >> i & 1);
 }
 
-/* The filters that are on below number i. */
+/* Counts the filters below number i that are on. */
 static uint32_t unfilter_below(const struct chunk_filters *filters, uint32_t mask, uint32_t i)
 {
     uint32_t count = 0;

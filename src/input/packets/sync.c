@@ -188,7 +188,7 @@ static status_t scan_pass(struct scan *scan, uint64_t at)
     return STATUS_OK;
 }
 
-/* The first run, and what is before it. */
+/* Begins the first run, and counts the bytes before it that are no frames. */
 static status_t scan_begin(struct scan *scan, uint64_t begin)
 {
     uint64_t bytes = scan->seek->frame_bytes;

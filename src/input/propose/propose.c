@@ -319,7 +319,7 @@ static void job_add_axes(const struct proposal *p)
     text_add(p->out, "\n");
 }
 
-/* Unsigned numbers are volts only with an offset. */
+/* Proposes a packing for unsigned numbers, which are volts only with an offset. */
 static void job_add_packing(const struct proposal *p)
 {
     if (p->re->is_unsigned && p->re->bytes <= 2) {
@@ -333,7 +333,7 @@ static void job_add_packing(const struct proposal *p)
     }
 }
 
-/* +1 or -1, as numbers or words state it. */
+/* Proposes the sideband, +1 or -1, which numbers or words state. */
 static void job_add_sideband(const struct proposal *p)
 {
     const struct propose_facts facts = propose_facts_of(p, MEANS_SIDEBAND);

@@ -15,7 +15,7 @@ struct axes_names {
     char name[H5S_MAX_RANK][NAME_BYTES];
 };
 
-/* The last parts of the paths of scales. */
+/* Takes the names of axes from the last parts of the paths of their scales. */
 static status_t axes_take_scales(hid_t dataset, const char *path, struct axes_names *names)
 {
     char scale[H5_SCALE_NAME];
@@ -180,7 +180,7 @@ static enum axis axes_word(const char *plain)
     return AXIS_KINDS;
 }
 
-/* AXIS_KINDS: the name is none that is known. */
+/* Returns the axis that a name means; AXIS_KINDS: unknown. */
 static enum axis axes_of_name(const char *name)
 {
     static const char *const before[] = {"num", "n", "dim", "axis"};
@@ -317,7 +317,7 @@ static void axes_guess(struct proposal *p)
     }
 }
 
-/* Each axis once, and pairs of two. */
+/* Settles axes by their names: each axis once, and pairs only of dimensions of size 2. */
 static void axes_by_names(struct proposal *p, const struct axes_names *names)
 {
     struct propose_axes *axes = &p->axes;

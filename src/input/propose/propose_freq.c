@@ -415,7 +415,7 @@ static int start_read(const struct propose_fact *fact, struct start *out)
     return ok;
 }
 
-/* Day and second apart, as pulsar recorders state them. */
+/* Reads a start from a day and a second, as pulsar recorders state it. */
 static int start_read_parts(const struct proposal *p, struct start *out)
 {
     const struct propose_facts day = propose_facts_of(p, MEANS_DAY);

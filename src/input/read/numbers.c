@@ -399,7 +399,7 @@ void numbers_scale(const numbers_t *numbers, const struct numbers_cut *cut,
     }
 }
 
-/* Number k of a byte, as a double. */
+/* Returns number k of a byte, as a double. */
 static double numbers_in_byte(const struct archive_number *stored, uint32_t byte, uint32_t k)
 {
     uint32_t bits = stored->bits;

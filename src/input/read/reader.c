@@ -434,7 +434,7 @@ struct reader_ingests {
  * that threads that find no piece of the one left begin with the other: a barrier after each block
  * of 100 MiB took a fifth of the time. */
 
-/* A slice of a block in a piece. */
+/* Reads a slice of a block in a piece. */
 static status_t ingest_piece(const void *context, uint32_t thread, uint64_t unit)
 {
     const struct ingesting *ingesting = context;

@@ -61,7 +61,7 @@ out:
     return st;
 }
 
-/* A header of version 1 of this object. */
+/* Checks the header of this object, if it is of version 1. */
 static status_t cut_look_at_object(struct cut_header *header, hid_t file, hid_t object)
 {
     status_t st = STATUS_OK;
@@ -314,7 +314,7 @@ static herr_t h5_file_driver_truncate(H5FD_t *driver, hid_t transfer, hbool_t cl
     return 0;
 }
 
-/* Who makes files has locks of their own. */
+/* Locks nothing: callers that make files have locks of their own. */
 static herr_t h5_file_driver_lock(H5FD_t *driver, hbool_t is_written)
 {
     (void)driver;
@@ -348,7 +348,7 @@ static const H5FD_class_t writing_class = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
-/* File access through our driver; h5_close() it. */
+/* Makes a property list for file access through our driver; h5_close() it. */
 static status_t h5_file_access(const char *name, const struct writing_options *options, hid_t *out)
 {
     status_t st = STATUS_OK;

@@ -78,7 +78,7 @@ static void h5_walk_pop(struct walk *walk)
     text_free(&level->links);
 }
 
-/* The next link of the group on top. */
+/* Follows the next link of the group on top. */
 static status_t h5_walk_step(struct walk *walk)
 {
     struct level *level = &walk->levels[walk->count - 1];

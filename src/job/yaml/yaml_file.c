@@ -396,7 +396,7 @@ out:
     return st;
 }
 
-/* A value that holds `place`, once or more often. */
+/* Replaces every `place` in a value by the word. */
 static status_t yaml_file_put_word_at(struct tree *value, const char *place, const char *word)
 {
     struct text text = {0};

@@ -149,7 +149,7 @@ static status_t bank_choose_ifs(struct export_bank *bank)
     return STATUS_OK;
 }
 
-/* The least bits that hold every value exactly. */
+/* Returns the fewest bits that hold every value exactly. */
 static uint32_t bank_exact_bits(const struct export_bank *bank)
 {
     uint32_t stored = (uint32_t)bank_stored_bits(bank);
@@ -196,7 +196,7 @@ static void bank_plan_blocks(struct export_bank *bank)
         spectrum <= EXPORT_BLOCK ? bank->header.nchans : max_u64(EXPORT_BLOCK / bank->nifs, 1);
 }
 
-/* Memory of one thread for a block. */
+/* Allocates the memory of one thread for a block. */
 static status_t bank_make_room(struct export_bank *bank)
 {
     size_t samples = (size_t)(bank->rows * bank->nifs * bank->chans);

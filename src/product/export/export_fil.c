@@ -25,7 +25,7 @@ static status_t fil_begin(struct export_bank *bank)
         *right = kept;                                                                             \
     }
 
-/* Eight at a time from both ends. */
+/* Reverses bytes, eight at a time from both ends. */
 static void fil_reverse_bytes(uint8_t *line, uint64_t count)
 {
     uint64_t at = 0;

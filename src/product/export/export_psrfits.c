@@ -322,7 +322,7 @@ static status_t psrfits_put_data(const struct psrfits_piece *piece)
     return psrfits_move_data(piece, 0);
 }
 
-/* All of a subint but its numbers and times. */
+/* Writes all of a subint but its numbers and times. */
 static status_t psrfits_put_beside(const struct psrfits_piece *piece)
 {
     static const char zeros[PSRFITS_RECORD];

@@ -409,7 +409,7 @@ out:
     return st;
 }
 
-/* PRESTO requires an even number of samples. */
+/* Settles the number of samples, which PRESTO requires to be even. */
 static status_t series_choose_samples(struct choice *choice)
 {
     choice->samples = choice->in->samples;
@@ -426,7 +426,7 @@ static status_t series_choose_samples(struct choice *choice)
                           &choice->block);
 }
 
-/* Every file, before the first one is written. */
+/* Checks every file before the first one is written. */
 static status_t series_check_files(const struct choice *choice)
 {
     status_t st = STATUS_OK;

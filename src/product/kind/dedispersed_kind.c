@@ -100,7 +100,7 @@ static status_t dedispersed_put_plan(hid_t group, const struct dedispersed_spec 
     return h5_put_u64(group, "gap_samples", 0);
 }
 
-/* A piece of rows at a time. */
+/* Writes the delays, some rows at a time. */
 static status_t dedispersed_put_delays(hid_t group, const struct dispersion *delays)
 {
     status_t st = STATUS_OK;

@@ -235,7 +235,7 @@ out:
     return st;
 }
 
-/* The antennas, and where the array is. */
+/* Writes the antennas, and the place of the array. */
 static status_t header_put_array(hid_t header, const struct visibilities_spec *v)
 {
     status_t st = STATUS_OK;

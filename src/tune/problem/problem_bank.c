@@ -321,7 +321,7 @@ void bank_window_free(struct bank_window *window)
     }
 }
 
-/* The reference, on a copy of the window's samples. */
+/* Computes a window's rows by the reference, on a copy of its samples. */
 static status_t bank_expect_window(struct bank *bank, backend_t *reference,
                                    struct bank_window *window)
 {
@@ -401,7 +401,7 @@ status_t bank_spoil(struct bank *bank, const struct bank_window *windows, uint32
     return STATUS_OK;
 }
 
-/* A row of one stream, or of a pair. */
+/* Compares a row of one stream, or of a pair. */
 static void bank_judge(const struct channelise_spec *spec, const struct channelise_output *what,
                        const float *found, const float *expected, struct agreement *agreement)
 {

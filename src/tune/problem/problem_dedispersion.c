@@ -344,7 +344,7 @@ static void dedispersion_put(struct shapes *shapes, uint32_t known,
     shapes->costs[shapes->count++] = candidate->cost;
 }
 
-/* One that must be there, if it fits. */
+/* Adds a shape that must be in the list, if it fits. */
 static void dedispersion_put_row(struct shapes *shapes, const uint32_t *values)
 {
     struct dedisperse_candidate candidate;

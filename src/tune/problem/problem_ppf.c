@@ -390,7 +390,7 @@ static status_t blocks_prepare(struct blocks *blocks, uint32_t length)
     return blocks_fill(blocks);
 }
 
-/* The seconds that the whole takes in such blocks. */
+/* Times a run in blocks of this length, scaled to all spectra. */
 static status_t blocks_run(void *context, struct trial_run *out)
 {
     struct blocks *blocks = context;

@@ -238,7 +238,7 @@ static void total_sum32(const char *rows, const uint32_t *starts, uint32_t count
     add_sum32(rows, 0, starts, count, part & PART_BEGINS && part & PART_IS_FIRST, total);
 }
 
-/* Knuth's sum of two floats with its rounding error. */
+/* Adds sums to totals by Knuth's sum of two floats; the rounding errors stay in `sums`. */
 static void flush_f32(void *sums, void *total)
 {
     float *s = sums;

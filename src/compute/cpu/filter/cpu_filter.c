@@ -132,7 +132,7 @@ static void direct_destroy(direct_t *d)
     free(d);
 }
 
-/* One plane after the other gets a sample. */
+/* Deals samples to the planes in turn. */
 static void direct_deal(const direct_t *d, const float *samples, size_t first, size_t count,
                         float *planes)
 {

@@ -53,7 +53,7 @@ static const char *reader_bring(const struct filter_reader *reader,
     return room;
 }
 
-/* The same, all of which the buffer has. */
+/* Reads samples likewise, all of which the buffer has. */
 static uint64_t reader_unpack(const struct filter_reader *reader,
                               const struct filter_stream *stream, size_t place, size_t count,
                               float *re, float *im)

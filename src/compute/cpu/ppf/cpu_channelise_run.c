@@ -428,7 +428,7 @@ static uint64_t channelise_run_rows(const struct block *block, struct scratch *s
     return missing;
 }
 
-/* Spectra that came in are only detected. */
+/* Detects a batch whose samples are spectra already. */
 static void channelise_run_spectra(const struct block *block, struct scratch *scratch,
                                    const struct batch *batch)
 {

@@ -498,7 +498,7 @@ static void tile_put_offsets(const struct tree_tile *t, uint32_t row, uint32_t i
     }
 }
 
-/* The patterns of a step of groups. */
+/* Appends the patterns of a step of groups. */
 static status_t tile_put_patterns(struct tree_tile *t, struct tree_list *tables,
                                   const struct tree_step *step)
 {

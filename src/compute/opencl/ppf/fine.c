@@ -562,7 +562,7 @@ static status_t fine_run_rows(fine_t *fine, struct stopwatch *watch, const struc
                   ARGUMENT_IF(has_steps, block->counts_at));
 }
 
-/* The last two steps in one launch. */
+/* Runs the last two steps in one launch. */
 static status_t fine_run_relay(fine_t *fine, struct stopwatch *watch,
                                const struct fine_block *block, uint64_t from, uint64_t count)
 {

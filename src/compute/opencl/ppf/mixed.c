@@ -50,13 +50,13 @@ static uint32_t mixed_bank_count(const struct channelise_shape *shape)
     return shape->paired ? WIDE_BANKS : CELL_BANKS;
 }
 
-/* Spectra of a team in cells of their own. */
+/* Returns the spectra of a team that have cells of their own. */
 static uint32_t mixed_layers(const struct channelise_shape *shape)
 {
     return shape->paired ? shape->batch / 2 : shape->batch;
 }
 
-/* The radices of C = first middle last; 0: they are none. */
+/* Sets the radices of C = first middle last. Returns 0 if there are none. */
 static int mixed_radices(uint32_t channels, uint32_t first, uint32_t last, uint32_t *radix)
 {
     if (first % last != 0 || channels % (first * last) != 0) {

@@ -55,7 +55,7 @@ struct ppf {
  * rule, which takes none: no room is kept for what is hardly used. */
 enum { TILE_BYTES = 256 << 20, FINE_BYTES = 1 << 30, MOST_SHORT = 1 << 13 };
 
-/* Spectra of `bytes` of a workspace, whole grains. */
+/* Returns the spectra that `bytes` of a workspace hold, in whole grains. */
 static uint64_t ppf_spectra_in(const struct channelise_spec *spec, uint64_t bytes)
 {
     uint64_t row = (uint64_t)spec->nstreams * spec->channels * 2 * sizeof(float);
@@ -68,7 +68,7 @@ static uint64_t ppf_tile_spectra(const struct channelise_spec *spec)
     return min_u64(ppf_spectra_in(spec, TILE_BYTES), max_u64(spec->max_spectra, GRAIN));
 }
 
-/* Spectra of the workspace between columns and rows. */
+/* Returns the spectra of the workspace between columns and rows. */
 static uint64_t ppf_fine_spectra(const struct channelise_spec *spec)
 {
     return ppf_spectra_in(spec, spec->channels > MOST_SHORT ? FINE_BYTES : TILE_BYTES);

@@ -175,7 +175,7 @@ static status_t choices_put_space(struct choices *choices, shape_number_t *numbe
     return STATUS_OK;
 }
 
-/* All that fit, those of ppf_choices() first. */
+/* Lists all shapes that fit; those of ppf_choices() come first. */
 static status_t choices_list_all(const struct device_info *info, const struct channelise_spec *spec,
                                  struct channelise_shape **out, uint32_t *count)
 {

@@ -315,7 +315,7 @@ uint32_t fir_shapes(const struct channelise_spec *spec, enum kernel_kind kernel,
     return count;
 }
 
-/* Every run for a shape's other numbers. */
+/* Adds a shape with every possible `run`; returns the new count. */
 static uint32_t fir_add_runs(const struct channelise_spec *spec, const struct device_info *device,
                              struct channelise_shape shape, struct channelise_shape *out,
                              uint32_t count, uint32_t most)
