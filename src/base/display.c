@@ -98,7 +98,7 @@ static void display_string(struct display *d, const struct spec *spec, const cha
     display_blanks(d, length, is_left ? spec->width : 0);
 }
 
-/* A whole message that was put together before keeps its lines. */
+/* Adds a message that was composed before; its line ends stay. */
 static void display_lines(struct display *d, const char *text)
 {
     while (*text) {

@@ -271,7 +271,7 @@ static struct overlap synthesis_overlap(const struct synthesise_spec *spec)
     return overlap_synthesise((uint64_t)spec->taps * spec->points, spec->first, spec->hop);
 }
 
-/* Spectra of random numbers, and where channels are in them. */
+/* Fills the input with spectra of random numbers, and sets the places of channels in it. */
 static status_t synthesis_fill(struct synthesis *bench, const struct bench_case *c)
 {
     const struct synthesise_spec *spec = &bench->spec;

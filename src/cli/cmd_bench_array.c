@@ -158,7 +158,7 @@ out:
     return st;
 }
 
-/* Some spectra beside the reference; and no number was left unwritten. */
+/* Compares some spectra with the reference, and checks that every number was written. */
 static status_t beams_check(void *context, uint32_t *wrong)
 {
     status_t st = STATUS_OK;

@@ -76,7 +76,7 @@ static void plain_fir_complex(const float (*coeff)[2], uint32_t taps, const floa
     }
 }
 
-/* Random ones, the sum of whose squares is 1: all frequencies matter. */
+/* Makes random coefficients with a sum of squares of 1, so that all frequencies matter. */
 static status_t bench_make_coeff(const struct bench_fir *c, double **out)
 {
     status_t st = STATUS_OK;

@@ -57,7 +57,7 @@ static void bench_print_head(struct ppf_settings *settings)
            bench_has_device(settings) ? "deint. ms" : "/ FFT", "rms error");
 }
 
-/* Share of the link's rate in the direction that binds. */
+/* Returns the share of the link's rate that is used, in the direction that limits. */
 static double bench_link_share(const struct ppf_settings *settings, const struct bench_result *r)
 {
     const struct backend_rates *rates = &settings->rates;

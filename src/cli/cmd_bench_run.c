@@ -313,7 +313,7 @@ static status_t bench_transfer_all(const struct bounds *bounds, const char *file
     return STATUS_OK;
 }
 
-/* The bytes that the pass reads, as they are in its files. */
+/* Times reading the bytes of the pass's files. */
 static status_t bench_time_reading_all(struct bounds *bounds)
 {
     const struct inputs *inputs = &bounds->pass->making.inputs;
@@ -348,7 +348,7 @@ out:
     return st;
 }
 
-/* The work of a filter bank of the job: spectra x streams. */
+/* Returns the work of a filter bank of the job: spectra x streams. */
 static double bench_work(const struct channelise_plan *work, uint32_t bank)
 {
     return (double)work->banks[bank].spectra * work->chunking.streams;

@@ -156,7 +156,7 @@ out:
     return st;
 }
 
-/* The module says on a first line how many references there are. */
+/* Exports references by the Python module, whose first line is their number. */
 static status_t text_make_kerchunk(const struct export_settings *s, struct text *out,
                                    struct text *what)
 {

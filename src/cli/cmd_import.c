@@ -238,7 +238,7 @@ static status_t tree_quote_list(char *const *texts, uint32_t count, struct text 
     return text_add(out, "]");
 }
 
-/* The job whose input is read: the user's, or these files. */
+/* Writes the job whose input is read: the user's, or one of these files. */
 static status_t import_write_job(const struct import_settings *options, struct text *out)
 {
     if (options->job) {

@@ -109,7 +109,7 @@ struct info_settings {
     int devices, json;
 };
 
-/* The beginning of a job; nothing if there is none. */
+/* Prints the beginning of a job, if there is one. */
 static void info_print_job(const struct text *job)
 {
     if (job->data) {
@@ -215,7 +215,7 @@ out:
     return st;
 }
 
-/* An archive that leaves to the job what must be known. */
+/* Describes an archive that leaves required facts to the job. */
 static status_t info_unsaid(const char *path, const struct format *format, struct json *json)
 {
     status_t st = STATUS_OK;
@@ -261,7 +261,7 @@ out:
     return st;
 }
 
-/* Raw numbers of no type: measured as each that they may be. */
+/* Describes raw numbers of unknown type, measured as each possible type. */
 static status_t info_raw_types(const char *path, uint64_t skip, struct json *json)
 {
     status_t st = STATUS_OK;

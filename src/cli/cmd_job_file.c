@@ -153,7 +153,7 @@ static void schema_json_value(struct json *json, const struct schema *row)
 
 static void schema_json_forms(struct json *json, const struct schema *row);
 
-/* The member that stands for a mapping with it alone. */
+/* Describes the member that may stand for a mapping with it alone. */
 static void schema_json_list_key(struct json *json, const struct schema *row)
 {
     const struct schema *member = row->members;

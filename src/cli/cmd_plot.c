@@ -38,7 +38,7 @@ static int plot_read_size(const struct option_row *row, const char *text, void *
     return 1;
 }
 
-/* A list of names that are among a row's alternatives. */
+/* Reads a list of names, each one of a row's alternatives. */
 static int plot_read_kinds(const struct option_row *row, const char *text, void *field)
 {
     *(const char **)field = text;

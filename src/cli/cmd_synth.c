@@ -94,7 +94,7 @@ static status_t synthesis_positions(const struct synthesis *s, double (**out)[3]
     return STATUS_OK;
 }
 
-/* The delays of the array towards each source of noise. */
+/* Computes the delays of the array towards each source of noise. */
 static status_t synthesis_make_delays(struct synthesis *s)
 {
     status_t st = STATUS_OK;
@@ -322,7 +322,7 @@ static status_t synthesis_prepare_all(struct synthesis *s, const struct shared *
     return agree_all(MPI_COMM_WORLD, synthesis_make_buffers(s));
 }
 
-/* Rank 0: all samples are there, and on the disk. */
+/* Gives the file its name, on rank 0, after all samples are on the disk. */
 static status_t synthesis_publish(struct synthesis *s, int force)
 {
     TRY(s->before.kind != BEFORE_NOTHING ? before_check_rest(&s->before, s->fd, &s->place)

@@ -461,7 +461,7 @@ out:
     return st;
 }
 
-/* The stage that `run` would plan for the first DMs. */
+/* Tunes the stage that `run` would plan for the first DMs. */
 static status_t tune_series(struct tuned_job *t, uint32_t number)
 {
     status_t st = STATUS_OK;

@@ -140,7 +140,7 @@ static void json_files(struct json *json, const struct archive *archive)
     json_list_end(json);
 }
 
-/* {"stations": {"count": 2, "names": [...]}, ...}, of what is selected. */
+/* Writes the selected axes: {"stations": {"count": 2, "names": [...]}, ...}. */
 static void json_axes(struct json *json, const struct archive *archive)
 {
     static const struct {
@@ -337,7 +337,7 @@ void json_product(struct json *json, const struct product *product,
 
 enum { MOST_LISTED = 7 };
 
-/* One of several files: its samples, and when they begin. */
+/* Prints one of several files: its samples, and their start. */
 static void describe_words_part(const struct archive *archive, const struct archive_part *part)
 {
     display_print(": %s from %s on", units_amount(part->samples, "sample", "samples"),

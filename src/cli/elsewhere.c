@@ -44,7 +44,7 @@ out:
     return st;
 }
 
-/* All of one file, which the job names as `path`. */
+/* Adds all sources of one file, which the job names as `path`. */
 static status_t elsewhere_add(struct elsewhere *list, const char *path,
                               const struct sources *sources)
 {

@@ -449,7 +449,7 @@ static const char *command_help_or_none(const char *text)
     return text && *text ? text : "-";
 }
 
-/* A row of the table for each line of a text. */
+/* Prints a row of the table for each line of a text. */
 static void command_help_lines(const char *kind, const char *name, const char *lines)
 {
     size_t length;

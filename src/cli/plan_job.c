@@ -114,7 +114,7 @@ static void filters_print_method(const struct filter_plan_stage *stage)
     display_print("\n");
 }
 
-/* The synthesis: its filter, its error and the streams that it makes. */
+/* Prints the synthesis: its filter, its error and the streams that it makes. */
 static void filters_print_synthesis(const struct synthesis_plan *plan)
 {
     const struct synthesis_bank *bank = &plan->bank;
@@ -143,7 +143,7 @@ static void filters_print_synthesis(const struct synthesis_plan *plan)
     }
 }
 
-/* The filters of a planned job, if it has any. */
+/* Prints the filters of a planned job, if it has any. */
 static void plan_filters_print(const struct channelise_plan *work)
 {
     if (work->filters && work->filters->synthesis) {
@@ -214,7 +214,7 @@ static void bank_print_work(const struct channelise_plan *work, uint32_t number)
                 units_amount(bank->spectra, "spectrum", "spectra"));
 }
 
-/* A level that may be beyond the precision of the numbers. */
+/* Prints a level in dB; "total" if it is beyond the precision of the numbers. */
 static void bank_print_decibels(const char *name, double value, const char *what)
 {
     char level[32] = "total";
@@ -615,7 +615,7 @@ static void plan_job_print_parts(const struct run_plan *plan)
         "  these files are removed in the end, power as soon as its series are complete\n");
 }
 
-/* The last pass of one; or that it is complete. */
+/* Prints the last pass of a semi-coherent search, or that it is complete. */
 static void plan_job_print_merge(const struct run_plan *plan)
 {
     const struct job *job = plan->begun.job;

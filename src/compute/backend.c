@@ -56,7 +56,7 @@ status_t backend_devices(struct text *out)
 #endif
 }
 
-/* The table of a kind; NULL when it was not built. */
+/* Returns the table of a kind; NULL if it was not built. */
 static const struct backend_ops *backend_ops_of(enum backend_kind kind)
 {
     static const struct backend_ops *const backends[BACKEND_KINDS] = {

@@ -30,7 +30,7 @@ static double deripple_power(const double *coeff, uint64_t count, uint32_t point
     return creal(sum) * creal(sum) + cimag(sum) * cimag(sum);
 }
 
-/* sum_n a[n] cos(n phase), the first one half as much. Clenshaw. */
+/* Returns sum_n a[n] cos(n phase), with half of a[0], by Clenshaw's algorithm. */
 static double deripple_sum(const double *a, uint32_t count, double cosine)
 {
     double above = 0;

@@ -29,7 +29,8 @@ static struct pearson pearson_of(const double moments[3])
                             (2 * beta2 - 3 * beta1 - 6) / all};
 }
 
-/* The density ends where the polynomial does not stay positive. */
+/* Returns the slope of the density's logarithm. The density ends where the polynomial is not
+ * positive. */
 static double pearson_slope(const struct pearson *p, double x)
 {
     double below = p->c0 + (p->c1 + p->c2 * x) * x;

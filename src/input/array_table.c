@@ -187,7 +187,7 @@ out:
     return st;
 }
 
-/* The numbers that YAML states for each station: positions, delays, flags. */
+/* Reads from HDF5 the numbers that YAML states for each station: positions, delays, flags. */
 static status_t array_read_stations(hid_t file, const char *path, struct array_table *table)
 {
     status_t st = STATUS_OK;

@@ -205,7 +205,7 @@ out:
     return st;
 }
 
-/* Shape and type: a number of each coefficient, or two. */
+/* Reads shape and type: one number for each coefficient, or two. */
 static status_t coefficients_read_shape(const struct h5_dataset *dataset, const char *where,
                                         struct coefficients *out)
 {

@@ -42,7 +42,7 @@ static int inputs_compare(const void *left, const void *right)
     return order ? order : (a > b) - (a < b);
 }
 
-/* A virtual dataset names a source once for each piece of it. */
+/* Drops repeated files: a virtual dataset names a source once for each piece. */
 static status_t inputs_drop_repeated(struct inputs *inputs)
 {
     status_t st = STATUS_OK;

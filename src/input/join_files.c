@@ -148,7 +148,7 @@ static status_t join_describe_names(const struct archive *archive, struct text *
     return out->length == 0 ? text_add(out, "no names") : STATUS_OK;
 }
 
-/* One fact about samples, for messages: "8 bit complex", "[chan][time][pol]". */
+/* Describes one fact about samples, for messages: "8 bit complex", "[chan][time][pol]". */
 static status_t join_describe(const struct archive *archive, enum join_fact fact, struct text *out)
 {
     const struct archive_number *number = &archive->stored.number;

@@ -576,7 +576,7 @@ static status_t apart_take(char kind, const char *words)
     return STATUS_OK;
 }
 
-/* Until the child has answered or is at its end. */
+/* Listens until the child has answered or has ended. */
 static status_t apart_listen_to(struct text *answer)
 {
     status_t st = STATUS_OK;

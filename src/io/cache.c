@@ -52,7 +52,7 @@ static int cache_is_set(const char *value)
     return value && value[0] != '\0';
 }
 
-/* The folder's name for free(), or NULL when there is none. */
+/* Returns the folder's name, for free(); NULL: there is none. */
 static char *cache_folder_name(void)
 {
     char *out = NULL;
@@ -72,7 +72,7 @@ static char *cache_folder_name(void)
     return NULL;
 }
 
-/* The entry's name in the folder; for free(), or NULL. */
+/* Returns the entry's name in the folder, for free(); NULL: no memory. */
 static char *cache_entry_name(const char *kind, const char *key)
 {
     char *out = NULL;

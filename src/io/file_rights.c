@@ -21,7 +21,7 @@
 
 /* ---- identity ---- */
 
-/* The identity from the result of a stat() that returned `failed`. */
+/* Makes the identity from a stat() that returned `failed`. */
 static status_t identity_from(int failed, const struct stat *info, const char *path,
                               struct identity *out)
 {

@@ -132,7 +132,7 @@ static int mapping_is_local(int fd)
     return 0;
 }
 
-/* A free place, kept; NULL when there is none. With the lock. */
+/* Returns a free place; NULL: there is none. The caller has the lock. */
 static struct mapping *mapping_take_place(void)
 {
     for (int i = 0; i < MAPPINGS; i++) {

@@ -145,7 +145,8 @@ status_t pack_fields(struct text *out, const void *from, const struct pack_field
     return STATUS_OK;
 }
 
-/* No process can use another's pointers. Counts come back with their lists. */
+/* Clears pointers, which another process cannot use, and the counts of lists, which are packed with
+ * these. */
 static void pack_clear_pointers(void *item, const struct pack_type *type)
 {
     for (size_t i = 0; i < type->nfields; i++) {

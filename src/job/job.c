@@ -243,7 +243,7 @@ static void job_settle_backend(struct job *job)
     job->backend = back != BACKEND_AUTO ? back : job->backend;
 }
 
-/* The bank that makes a product: the first where it names none. */
+/* Settles the bank that makes a product: the first one if it names none. */
 static void job_settle_bank(const struct job *job, struct job_product *product)
 {
     for (uint32_t i = 0; product->bank_name && i < job->nbanks; i++) {

@@ -17,7 +17,7 @@ static int job_passes_has_voltages(struct tree *root)
     return has;
 }
 
-/* Without `channelise`, a job dedisperses a filterbank as it is. */
+/* Checks a job without `channelise`, which dedisperses a filterbank. */
 static void job_passes_filterbank(struct tree *root, struct mistakes *mistakes)
 {
     static const char *const keys[] = {"input.layout", "input.select", "filter"};
@@ -134,7 +134,7 @@ static void job_passes_coherent(struct tree *root, struct tree *entry, struct mi
                 tree_count(root, "filter"), JOB_FILTERS - 1);
 }
 
-/* The two bounds of a selection, if there is one. */
+/* Checks the two bounds of a selection, if there is one. */
 static void job_check_bounds(struct tree *list, int is_utc, struct mistakes *mistakes)
 {
     const char *first = tree_value(list, "0");

@@ -281,7 +281,7 @@ static void job_dedisperse_check_list(struct tree *entry, const char *key,
     }
 }
 
-/* Exactly one of the three forms that say which DMs. */
+/* Checks that exactly one of the three forms states the DMs. */
 static void job_dedisperse_check_dms(struct tree *entry, struct mistakes *mistakes)
 {
     int has_list = tree_count(entry, "dm.list") > 0;

@@ -258,14 +258,14 @@ static int job_product_compresses(struct tree *product)
     return tree_value(product, "compress") && !tree_says(product, "compress", "none");
 }
 
-/* The format of a product's file: as `format` says, or its name. */
+/* Returns the format of a product's file, by `format` or by its name. */
 static enum file_format job_product_format(struct tree *product, const struct job_product *p)
 {
     const char *file = tree_value(product, "file");
     return tree_value(product, "format") ? p->format : file ? file_format_of(file) : FILE_HDF5;
 }
 
-/* The same of what its file is when it is complete. */
+/* Checks the format of a product's file. */
 static void job_product_check_format(struct tree *product, const struct job_product *p,
                                      struct mistakes *mistakes)
 {

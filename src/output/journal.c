@@ -262,7 +262,7 @@ int journal_is_done(const journal_t *journal, uint64_t chunk)
 
 /* Reads journals: heads, and records as far as they are good. */
 
-/* The bytes of a journal from its first record on, for free(). */
+/* Reads the bytes of a journal from its first record on; the caller frees *out. */
 static status_t journal_load(const journal_t *journal, uint64_t end, char **out)
 {
     uint64_t bytes = end - journal->first;

@@ -235,7 +235,7 @@ static const char *protect_name(const struct product_files *files, int i)
     return names[i];
 }
 
-/* All that the job reads and does not make itself. */
+/* Adds to the guard all files that the job reads and does not make itself. */
 static status_t protect_guard_job(const struct job *job, const struct archive *archive,
                                   struct guard *out)
 {

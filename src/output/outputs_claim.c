@@ -528,7 +528,7 @@ static int stamp_is_in(const char *path)
     return found;
 }
 
-/* A file that voltmill has not made is replaced only with --force. */
+/* Checks that voltmill has made the file, which else is replaced only with --force. */
 static status_t claim_check_ours(const outputs_t *outputs, const struct output *output)
 {
     static const char message[] = "%s exists, but was not left by voltmill: --force replaces it";

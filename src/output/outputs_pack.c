@@ -119,7 +119,7 @@ out:
     return st;
 }
 
-/* The medians of columns from `first` on, of all ranks, to rank 0, which writes them. */
+/* Collects the medians of columns from `first` on, of all ranks, on rank 0, which writes them. */
 static status_t counting_gather_all(struct counting *c, uint64_t first)
 {
     const struct output *output = c->output;

@@ -359,7 +359,7 @@ out:
     return st;
 }
 
-/* The same of a product in another format, whose writer sums them. */
+/* Writes rows likewise to a product in another format, whose writer computes the CRCs. */
 static status_t rows_put_other(struct output *output, const struct summing *summing)
 {
     const struct chunk_pieces *pieces = &summing->pieces;

@@ -778,7 +778,7 @@ static status_t channelising_compute(void *context, void *of)
     return channelising_keep_rows(p, slot);
 }
 
-/* In the file that holds its first sample, or the first product's. */
+/* Describes a block by the file that contains its first sample, or by the first product's file. */
 static struct pipeline_block channelising_describe(const void *context, const void *of,
                                                    int is_reading)
 {

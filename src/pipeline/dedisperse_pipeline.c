@@ -309,7 +309,7 @@ static void dedispersing_drop_slots(struct dedispersing *p)
     }
 }
 
-/* The first DM of the group whose delays span most. */
+/* Returns the first DM of the group with the largest span of delays. */
 static uint32_t dedispersing_widest_group(const struct dedisperse_plan *plan, uint32_t *span)
 {
     uint32_t widest = 0;

@@ -24,7 +24,8 @@ size_t first_scales_count(const struct channelise_plan *work, uint32_t i)
     return (size_t)(2 * work->products[i].spec.nifs * work->products[i].spec.frequencies);
 }
 
-/* The sink: rows are made again when their chunks come. */
+/* Keeps the scales of the first block (a sink's step()). Its rows are made again with their chunks.
+ */
 static status_t first_scales_take(void *context, uint32_t product, const struct chunk *chunk,
                                   const struct product_steps *steps)
 {

@@ -223,7 +223,7 @@ static status_t pipeline_look(pipeline_t *pipeline, struct counts *at)
     return st;
 }
 
-/* The main thread gives a block to one of the others. */
+/* Passes a block from the main thread to another thread. */
 static void pipeline_pass(pipeline_t *pipeline, uint64_t *stage)
 {
     pthread_mutex_lock(&pipeline->lock);

@@ -208,7 +208,7 @@ out:
     return st;
 }
 
-/* The sample that row 0 of the stream begins with. */
+/* Returns the sample with which row 0 of the stream begins. */
 static int64_t filtered_origin(const struct filter_plan_stage *stage, uint32_t stream)
 {
     return stage->spec.first + (stage->spec.shift ? stage->spec.shift[stream] : 0);

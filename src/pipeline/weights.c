@@ -381,7 +381,7 @@ static void weights_add_run(const weights_t *weights, struct run run, uint64_t l
     }
 }
 
-/* The same of rows after filters: stretches that have lost alike. */
+/* Adds likewise the losses of rows after filters, by ranges of equal loss. */
 static void weights_add_rows(const weights_t *weights, const uint32_t *rows, uint64_t *lost)
 {
     struct overlap_rows of = weights->needs[weights->work->filters->count];
@@ -552,7 +552,7 @@ static int weights_are_of_stations(const struct channelise_plan *work, uint32_t 
     return !work->beams || channelise_plan_is_apart(work, i);
 }
 
-/* A sample that either polarisation lacks is missing of both together. */
+/* Adds the losses of a pair: a sample is missing if either polarisation lacks it. */
 static status_t weights_add_pair(weights_t *weights, uint32_t stream)
 {
     const struct weights_block *block = &weights->block;

@@ -625,7 +625,7 @@ static double array_plan_left(const struct channelise_plan *work)
     return most;
 }
 
-/* The largest elevation of a direction in the observation, in degrees. */
+/* Computes the largest elevation of a direction in the observation, in degrees. */
 static status_t array_highest(const struct channelise_plan *work, const struct direction *direction,
                               double *out)
 {

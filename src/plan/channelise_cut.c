@@ -286,7 +286,7 @@ static uint64_t cut_suiting_block(const struct channelise_plan *work,
     return min_u64(most, cut_round_up(spectra, CHUNK_GRAIN));
 }
 
-/* The largest block (a multiple of the grain) that fits. */
+/* Returns the largest block (a multiple of the grain) that fits. */
 static uint64_t cut_largest_block(const struct channelise_plan *work,
                                   const struct budget_group *group, uint64_t budget)
 {

@@ -454,7 +454,7 @@ static double boxes_expect_false(double threshold, double trials)
     return trials * 0.5 * erfc(threshold / sqrt(2));
 }
 
-/* The peaks of a search: a row of cells for each DM. */
+/* Describes the peaks of a search: a row of cells for each DM. */
 static status_t plan_describe_search(struct dedisperse_plan *d)
 {
     static const double low_threshold = 3; /* below this, noise alone fills the table */

@@ -67,7 +67,7 @@ const struct archive *filter_plan_seen(const struct filter_plan *plan)
     return &filter_plan_stage(plan, filter_plan_count(plan) - 1)->seen;
 }
 
-/* The stage of a plan, for blocks of at most `max_rows` rows. */
+/* Returns the spec of a plan's stage, for blocks of at most `max_rows` rows. */
 static struct filter_spec filter_kind_spec(const struct stage_plan *plan, uint32_t nstreams,
                                            uint64_t max_rows)
 {

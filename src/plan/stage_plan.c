@@ -147,7 +147,7 @@ static uint64_t archive_bank_channel(const struct archive *archive, uint64_t ind
     return is_turned ? (channel + bank->channels / 2) % bank->channels : channel;
 }
 
-/* Each group has the same channels of the bank, without holes. */
+/* Checks that each group has the same channels of the bank, without holes. */
 static status_t bank_check_channels(const struct job *job, const struct archive *archive,
                                     const struct synthesis_bank *bank)
 {
@@ -383,7 +383,7 @@ out:
 
 const char synthesis_plan_word[] = "synthesis of ";
 
-/* The stage of a plan, for blocks of at most `max_rows` rows. */
+/* Returns the spec of a plan's stage, for blocks of at most `max_rows` rows. */
 static struct synthesise_spec synthesis_spec(const struct stage_plan *plan, uint32_t nstreams,
                                              uint64_t max_rows)
 {
@@ -471,7 +471,7 @@ static status_t synthesis_see_coherent(const struct job *job, const struct archi
     return STATUS_OK;
 }
 
-/* The streams as an archive of a coarse channel for each group. */
+/* Describes the streams as an archive with a coarse channel for each group. */
 static status_t synthesis_see(const struct job *job, const struct archive *in,
                               struct synthesis_plan *plan)
 {

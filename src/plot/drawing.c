@@ -215,7 +215,7 @@ static void drawing_add_choice(const struct plot_choice *choice, struct json *js
     }
 }
 
-/* One object: the drawing, with the description of its files. */
+/* Describes the drawing and its files, in one JSON object. */
 static status_t drawing_describe(const struct drawing *d, struct text *out, struct source **source)
 {
     static const char *const of[] = {"product", "filter", "bench", "tuner", "look"};

@@ -102,7 +102,7 @@ out:
     return st;
 }
 
-/* No file that is read is written, nor both to one file. */
+/* Checks that no input would be overwritten, and that the two outputs differ. */
 static status_t plot_protect(const struct plot_options *o, const char *output, struct guard *guard)
 {
     for (uint32_t i = 0; i < o->nfiles; i++) {
@@ -289,7 +289,7 @@ static void page_add(struct text *page, const char *form, const char *text)
     text_add(page, "%s", at + 1);
 }
 
-/* A row of a table; without a value it is omitted. */
+/* Adds a row to a table, unless the value is empty. */
 static void page_row(struct text *page, const char *name, const char *value)
 {
     if (value && *value) {

@@ -232,7 +232,7 @@ static void source_add_axes(struct json *json, uint64_t rows, uint64_t chans, do
     json_f64(json, "step_s", step);
 }
 
-/* The members of the object are those of anybody's filterbank. */
+/* Begins the object of a filterbank, with the members that any filterbank has. */
 static void source_begin_bank(struct json *json, uint64_t rows, uint64_t chans, double channel_hz,
                               struct time_axis time, const struct sky *sky)
 {
@@ -265,7 +265,7 @@ static status_t source_open_bank(struct source *s, const char *path, struct exte
                     "%s: contains no rows to draw", path);
 }
 
-/* Spectra are described as a filterbank is; sheets read them. */
+/* Opens spectra by a sheet, and describes them as a filterbank. */
 static status_t source_open_spectra(struct source *s, struct json *json)
 {
     const struct product *p = s->product;
@@ -405,7 +405,8 @@ static status_t source_open_candidates(struct source *s, struct external_list ex
     return source_open_searched(s, external, json);
 }
 
-/* Dedispersed series of other programs show by the name of their dataset. */
+/* Finds whether the file contains dedispersed series; those of other programs are known by the name
+ * of their dataset. */
 static status_t source_is_series(const struct source *s, int *out)
 {
     struct sheet *sheet = NULL;
@@ -473,7 +474,7 @@ static status_t source_make_filter(const struct job_bank *job, struct prototype_
     return st;
 }
 
-/* Two lines: the bank, and what its filter does to tones. */
+/* Adds two lines: the bank, and the effect of its filter on tones. */
 static status_t filter_add_words(const struct job_bank *bank, const struct prototype_spec *spec,
                                  const double *coeff, struct text *out)
 {

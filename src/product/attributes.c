@@ -230,7 +230,7 @@ out:
     return st;
 }
 
-/* *found: -1 where the number does not fit its member. */
+/* Reads an attribute into its member. *found is -1 if the number does not fit. */
 static status_t attribute_get(hid_t object, const struct attribute *row, struct product *product,
                               int *found)
 {

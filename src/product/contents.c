@@ -175,7 +175,7 @@ static status_t contents_value_add_line(hid_t type, hid_t space, const char *whe
     return STATUS_OK;
 }
 
-/* The name of what a reference leads to, '\0' included. */
+/* Adds the name of the object that a reference leads to, '\0' included. */
 static status_t contents_value_add_reference(hid_t file, const char *value, const char *where,
                                              struct text *out)
 {
@@ -377,7 +377,7 @@ static status_t contents_add(struct contents *contents, const char *object, cons
     return STATUS_OK;
 }
 
-/* An unreadable object counts as damaged, unless the product is being made. */
+/* Counts an unreadable object as damaged, unless the product is being made. */
 static status_t contents_settle(const struct contents *contents, status_t st, struct item *item)
 {
     item->is_unreadable = st != STATUS_OK;

@@ -223,7 +223,7 @@ static status_t inspect_need(hid_t file, const char *path, const struct h5_datas
     return beside[which].id > 0 ? STATUS_OK : h5_dataset_open(file, path, place_name(which), &none);
 }
 
-/* The counts, of which products of format 1 have none. */
+/* Checks the shapes of the counts, which products of format 1 lack. */
 static status_t inspect_check_counts(hid_t file, const struct h5_dataset *beside, int is_archive,
                                      struct product *product)
 {

@@ -114,7 +114,7 @@ static status_t fill_times(struct join_filling *f)
     return fill_missing(f, next, set->dims[0]);
 }
 
-/* Each step along the first axis from pieces of all parts. */
+/* Fills each step along the first axis from pieces of all parts. */
 static status_t fill_bands(struct join_filling *f)
 {
     const struct join_dataset *set = f->set;
@@ -583,7 +583,7 @@ static status_t join_claim(struct join *join, struct before *before)
     return STATUS_OK;
 }
 
-/* Under the name that it has until it is whole. */
+/* Writes the file under the name that it has until it is complete. */
 static status_t join_write(struct join *join, struct before *before)
 {
     const char *part = before->part;

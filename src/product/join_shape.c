@@ -107,7 +107,7 @@ static status_t join_find(const struct join *join, const char *name, uint32_t *o
     return STATUS_OK;
 }
 
-/* The bytes of an attribute; *bytes 0: there is none. */
+/* Reads the bytes of an attribute; *bytes is 0 if it is empty. */
 static status_t words_read(hid_t object, const char *name, char **out, size_t *bytes, hid_t *type,
                            hid_t *space)
 {
@@ -251,7 +251,7 @@ out:
     return st;
 }
 
-/* All of a dataset that is small: filters, names, frequencies. */
+/* Reads all of a small dataset: filters, names, frequencies. */
 static status_t words_read_all(const struct h5_dataset *data, const char *path, const char *name,
                                char **out, size_t *bytes)
 {

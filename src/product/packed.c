@@ -171,7 +171,7 @@ status_t packed_place(packed_t *packed, uint64_t bytes, uint64_t *out)
     return STATUS_OK;
 }
 
-/* All that was filled in later than the file was made: times, marks, counts, weights. */
+/* Copies the datasets that were filled in after the file was made: times, marks, counts, ... */
 static status_t packed_take_over(const packed_t *packed)
 {
     const struct packed_files *files = &packed->files;

@@ -10,7 +10,7 @@
 
 enum { LEAST_DIMS = 2, MOST_DIMS = 6 };
 
-/* {r, i} in memory, by the names that the file has. */
+/* Makes the type {r, i} in memory, with the file's names of the members. */
 static status_t sheet_pair_type(struct sheet *sheet)
 {
     REQUIRE(H5Tget_nmembers(sheet->data.type) == 2, STATUS_DATA,

@@ -285,7 +285,7 @@ static status_t voltages_put_root(hid_t file, const struct voltages_spec *spec)
     return parts_put_sky(file, &spec->sky);
 }
 
-/* /voltages with its words; `axes` comes back for the scales. */
+/* Makes /voltages and its attributes; *axes lists its axes, for the scales. */
 static status_t voltages_put_samples(hid_t file, const struct voltages_spec *spec,
                                      struct text *axes, hid_t *out)
 {

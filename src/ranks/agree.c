@@ -32,7 +32,7 @@ static size_t alone_size(MPI_Datatype type)
                                                                           : 1;
 }
 
-/* One rank's sum, largest value and the like are its own. */
+/* Copies the values: the sum or maximum over one rank is its own. */
 static int alone_copy(const void *from, void *to, int count, MPI_Datatype type)
 {
     if (from != MPI_IN_PLACE && count > 0) {

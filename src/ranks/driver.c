@@ -525,7 +525,7 @@ double driver_pause(const driver_t *driver)
     return driver->rank == 0 && driver->size > 1 ? 0.0005 : 0.005;
 }
 
-/* Rank 0: shows how far the run is, if it is time. */
+/* Shows the progress of the run, on rank 0, if it is time. */
 static void driver_show_progress(driver_t *driver)
 {
     const struct driver_work *work = driver->work;

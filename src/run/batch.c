@@ -310,7 +310,7 @@ static status_t batch_add(struct batch_files *files, const char *path, uint32_t 
     return memory_text(path, &file->path);
 }
 
-/* The names under which a product is there, one after the other. */
+/* Adds all names that a product has, one after the other. */
 static status_t batch_add_output(struct batch_files *files, const char *path, uint32_t observation)
 {
     status_t st = STATUS_OK;
@@ -355,7 +355,7 @@ struct batch_work {
     struct batch_files files;
 };
 
-/* The job of one of them; NULL: it has mistakes. */
+/* Parses the job of one observation; *out is NULL if it has mistakes. */
 static status_t batch_job(const struct batch_work *work, uint32_t observation, struct job **out)
 {
     const struct run_options *options = work->options;

@@ -607,7 +607,7 @@ static void pass_tell_of_rows_all(const struct channelise_pass *p)
     }
 }
 
-/* Rank 0: reports the share of flagged cells of power, among all. */
+/* Reports the share of flagged cells of power, on rank 0. */
 static status_t pass_tell_of_flags(const struct channelise_pass *p)
 {
     for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {

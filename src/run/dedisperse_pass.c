@@ -447,7 +447,9 @@ status_t dedisperse_pass_all(MPI_Comm comm, const struct job *job, uint32_t numb
 }
 
 /* Puts the rows of the parts' series into the job's. */
-/* The power of the last part is there until the end. */
+
+/* Prepares the last pass. Its filterbank is the power of the last part, which stays until the end.
+ */
 static void merge_begin(const struct grid *grid, const struct archive *archive,
                         struct dedisperse_pass *p)
 {

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `filter` of a part, as an override of its text. */
+/* Writes `filter` of a part, as an override. */
 static status_t grid_write_filter(const struct job *job, double dm, double span, struct text *out)
 {
     const struct job_dedisperse *what = &job->dedisperse[0];
@@ -274,7 +274,8 @@ void grid_remove(struct grid *grid)
     }
 }
 
-/* Complete series need no power any more, but the last part's. */
+/* Finds the work that is left of a part. Complete series need no power any more, except for the
+ * last part. */
 static status_t grid_find_part(struct grid_part *part, int is_last, const struct archive *archive,
                                int only_looks)
 {

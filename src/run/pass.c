@@ -334,6 +334,7 @@ out:
     return st;
 }
 
+/* Runs work of all ranks, of which rank 0 does the main part, within its time limit. */
 static status_t pass_work_within_limit_all(struct pass *pass, const char *what,
                                            status_t (*work_all)(outputs_t *outputs))
 {

@@ -88,8 +88,9 @@ out:
     return st;
 }
 
-/* `inputs`: as inputs_contents() says; NULL: not known, of products in HDF5 alone. Fails with
- * USAGE: it was made by another job, of other files, or is no whole product; with DATA. */
+/* Checks that a product was made by this job of these inputs. `inputs`: the text of
+ * inputs_contents(); NULL: unknown (only for products in HDF5). Fails with USAGE if it was made by
+ * another job or of other files, or is incomplete; with DATA, DEVICE, STOPPED. */
 static status_t made_by_check(const struct output_spec_item *item, const char *inputs)
 {
     struct identity identity;

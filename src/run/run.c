@@ -114,8 +114,8 @@ out:
     return st;
 }
 
-/* Before anything is made, removed or truncated. The first that meets a file system of the products
- * that hangs. */
+/* Checks that no input would be overwritten, before any file is made, removed or truncated. It is the
+ * first to meet a file system of the products that hangs. */
 static status_t run_protect_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
                                 const struct run_options *options)
 {
@@ -233,7 +233,7 @@ static void run_begin_free(struct run_begin *begun)
     text_free(&begun->text);
 }
 
-/* The passes of the job, or of that of a part. */
+/* Plans the passes of the job, or of a part's job. */
 static status_t run_plan_passes(struct run_plan *plan, const struct job *job,
                                 const struct archive *archive, const struct resume *left,
                                 const struct run_options *options)
@@ -504,7 +504,7 @@ out:
     return agree_all(comm, st);
 }
 
-/* One pass after the other; those that end are complete in *skip. */
+/* Runs one pass after the other, and marks each as complete in *skip. */
 static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
                                const struct run_options *options, struct resume *skip,
                                double started)

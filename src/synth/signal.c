@@ -23,7 +23,7 @@
  * Where a stretch of a pulsed source begins and ends follows from its number alone, so that no cut
  * moves it. */
 
-/* The sample at or after `at`, among from .. to. */
+/* Returns the sample at or after `at`, at least `from` and at most `to`. */
 static uint64_t gate_sample(double at, uint64_t from, uint64_t to)
 {
     const double sample = ceil(at);

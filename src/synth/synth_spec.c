@@ -259,7 +259,7 @@ static void synth_check_gaps(const struct synth_spec *spec, struct tree *root,
                 "are more than %d when written out for each stream", GAP_ENTRIES);
 }
 
-/* The polarisation of a source, and the feeds that it needs. */
+/* Checks the polarisation of a source, and the feeds that it needs. */
 static void synth_check_polarisation(const struct synth_spec *spec,
                                      const struct synth_polarisation *polarisation, int is_wholly,
                                      struct tree *source, struct mistakes *mistakes)

@@ -404,7 +404,7 @@ static status_t turns_take_one(struct search *s, struct finalist *f, uint32_t ro
     return STATUS_OK;
 }
 
-/* The medians of the turns say who wins among the finalists. */
+/* Settles the winner among the finalists by the medians of the turns. */
 static void turns_settle(struct search *s, struct finalist *list, uint32_t n)
 {
     struct tune_outcome *o = s->outcome;
@@ -433,7 +433,7 @@ static void turns_settle(struct search *s, struct finalist *list, uint32_t n)
     }
 }
 
-/* The medians of some turns of the best decide among them. */
+/* Times the finalists again in turns; the medians decide. */
 static status_t search_take_turns(struct search *s)
 {
     struct finalist list[FINALISTS + 1];
@@ -615,7 +615,7 @@ static double search_extent(const struct search *s)
     return search_is_stopped(s) ? fmin(gone, tune_time_seconds(time)) : tune_time_seconds(time);
 }
 
-/* The search itself, by the options; s->outcome is empty before. */
+/* Searches by the options; s->outcome is empty before. */
 static status_t search_space(struct search *s)
 {
     TRY(memory_zeroed(s->space->count, sizeof *s->outcome->results, "results",

@@ -311,8 +311,8 @@ static status_t store_read_records(store_t *store)
     return STATUS_OK;
 }
 
-/* Reads without a word; a file that is not there or cannot be read is an empty one, *error says
- * why. */
+/* Reads the file without messages. A missing or unreadable file counts as an empty one; *error is
+ * the errno, 0 if it is missing. */
 static status_t store_read_file(const char *path, store_t **out, int *error)
 {
     status_t st = STATUS_OK;
@@ -446,7 +446,7 @@ out:
     return st;
 }
 
-/* Not a database, however corrupt: nothing in it is ours. */
+/* Returns whether the file is no database, not even a corrupt one. */
 static int store_is_foreign(const store_t *store)
 {
     size_t length = min_u64(store->text.length, sizeof mark - 1);

@@ -126,7 +126,7 @@ struct store_key tune_key_stored(const struct tune_key *key)
     return out;
 }
 
-/* The nearest record that is a configuration for this case. */
+/* Finds the nearest record that is a configuration for this case. */
 static status_t tuning_look_up(struct tuning *t, const char *database)
 {
     status_t st = STATUS_OK;

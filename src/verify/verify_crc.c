@@ -354,7 +354,7 @@ static status_t crc_prepare(struct check *check, const char *path)
     return memory_aligned((size_t)max_u64(ROOM_BYTES, place->row_bytes), 1, "rows", &check->rows);
 }
 
-/* Rank 0: all that a finished product holds beside its rows. */
+/* Checks, on rank 0, all objects of a finished product beside its rows. */
 static status_t crc_check_contents(const struct check *check, struct contents_found *out)
 {
     TRY(contents_compare(check->path, &check->product->place, out));

@@ -243,7 +243,7 @@ out:
     return st;
 }
 
-/* The sink of the pipeline: rows as the reference makes them. */
+/* Compares rows with those of the reference (the sink of the pipeline). */
 static status_t spectra_compare_rows(void *context, uint32_t index, const struct chunk *chunk,
                                      uint64_t first_row, uint64_t rows, const void *data,
                                      const char *holes)
@@ -308,7 +308,7 @@ static status_t spectra_compare_stored(struct verify *verify, uint64_t row, cons
     return STATUS_OK;
 }
 
-/* The sink of the pipeline: samples as the reference makes them. */
+/* Compares samples with those of the reference (the sink of the pipeline). */
 static status_t spectra_compare_voltages(void *context, uint32_t index, const struct chunk *chunk,
                                          uint64_t first_row, uint64_t rows, const void *data,
                                          const char *holes)
@@ -417,7 +417,7 @@ static uint32_t spectra_count_filters(const struct product *product)
 
 enum { VOLTAGES_CHUNK = 1024 /* samples */ };
 
-/* The product's own job, with the reference as backend and small chunks. */
+/* Opens the product's own job, with the reference as backend and small chunks. */
 static status_t spectra_open_job_all(struct verify *verify, struct spectra *spectra)
 {
     status_t st = STATUS_OK;
@@ -457,7 +457,7 @@ out:
     return st;
 }
 
-/* The first chunk of a row, whose other groups of streams follow. */
+/* Returns the first chunk of a row; its other groups of streams follow. */
 static uint64_t spectra_chunk_of(const struct verify *verify, const struct verify_mark *mark)
 {
     const struct chunking *chunking = verify->chunking;

@@ -16,7 +16,7 @@ static inline float boxcar_greater(float a, float b)
     return a > b ? a : b;
 }
 
-/* The largest lane, by steps that compilers make vectors of. */
+/* Returns the largest lane, by steps that compilers vectorise. */
 static float boxcar_greatest(lanes_t a)
 {
     float each[LANES];

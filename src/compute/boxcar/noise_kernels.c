@@ -157,7 +157,7 @@ static void noise_exchange(float *low, int apart)
     }
 }
 
-/* Each series' numbers. Batcher's merging of odd and even ones, within runs. */
+/* Sorts each series' numbers by Batcher's odd-even merge. */
 static void noise_sort(boxcar_cells_t x)
 {
     for (int run = 1; run < ROWS; run *= 2) {
@@ -171,7 +171,7 @@ static void noise_sort(boxcar_cells_t x)
     }
 }
 
-/* The median of each series' cells that count; 0 where none does. */
+/* Computes the median of each series' valid cells; 0 if there are none. */
 static void noise_median(boxcar_cells_t x, const boxcar_cells_t count, float *median)
 {
     int kept[BOXCAR_SERIES] = {0};
@@ -187,7 +187,7 @@ static void noise_median(boxcar_cells_t x, const boxcar_cells_t count, float *me
     }
 }
 
-/* The median, and how far from it a cell's value may be. */
+/* Computes the median, and the largest distance from it that is accepted. */
 static void noise_spread(const boxcar_cells_t values, const boxcar_cells_t count, float *median,
                          float *most)
 {

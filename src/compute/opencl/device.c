@@ -36,7 +36,7 @@ static void pages_touch(void *context, uint32_t thread, uint64_t part)
     }
 }
 
-/* Whole huge pages; NULL: there are none to be had. */
+/* Allocates whole huge pages; NULL: no memory. */
 static void *pages_take(uint64_t bytes)
 {
     size_t all = (size_t)bytes + HUGE_PAGE;

@@ -141,7 +141,7 @@ static uint64_t beam_table_numbers(const struct between_spec *spec, const struct
            ceil_div_u64(spec->nchannels, tile->channels) * tile->channels;
 }
 
-/* Place of a weight in that table, `series` counted over [pols][coarse][nchannels]. */
+/* Returns the index of a weight in the table; `series` counts over [pols][coarse][nchannels]. */
 static size_t beam_table_at(const struct between_spec *spec, const struct beam_tile *tile,
                             uint32_t beam, uint32_t station, size_t series)
 {

@@ -464,7 +464,7 @@ static void ingest_put_opencl(ingest_t *base, uint32_t thread, buffer_t *in, uin
     pthread_mutex_unlock(&ingest->lock);
 }
 
-/* The piece that has waited longest; 0: there is none. */
+/* Takes the piece that has waited for the longest time. Returns 0 if there is none. */
 static int ingest_take(struct opencl_ingest *ingest, uint32_t *out)
 {
     pthread_mutex_lock(&ingest->lock);

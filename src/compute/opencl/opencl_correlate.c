@@ -152,8 +152,8 @@ out:
     return st;
 }
 
-/* Bytes of the tables, and of making them, from above: blocks that share no inputs fill an eighth
- * of a group. */
+/* Returns an upper limit of the bytes of the tables and of the memory to make them: blocks that
+ * share no inputs fill an eighth of a group. */
 static uint64_t correlate_groups_bytes(const struct correlate_spec *spec)
 {
     const uint64_t across = ceil_div_u64(correlate_inputs(spec), BLOCK);
@@ -279,7 +279,7 @@ out:
     return st;
 }
 
-/* Two programs: that of the rows is the same for many specs. */
+/* Builds two programs: the one for rows is the same for many specs. */
 static status_t correlate_build(struct stage *stage)
 {
     static const enum program_source source = SOURCE_CORRELATE;

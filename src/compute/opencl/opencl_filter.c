@@ -28,7 +28,7 @@ static uint32_t direct_parts(const struct filter_spec *spec)
     return spec->is_complex_coeff ? 2 : 1;
 }
 
-/* Coefficient of sample i of a row's, 0 the oldest. */
+/* Returns the coefficient of sample i of a row; 0 is the oldest sample. */
 static double direct_coefficient(const struct filter_spec *spec, uint64_t i, uint32_t part)
 {
     return spec->coeff[(spec->taps - 1 - i) * direct_parts(spec) + part];

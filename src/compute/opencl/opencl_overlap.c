@@ -248,7 +248,8 @@ static double overlap_there(uint32_t e, uint32_t block)
     return -overlap_mirrored(block * 2 * start + 2 * (e - start));
 }
 
-/* Factor e at place `place` back: exp(pi i (place / step + g) / 2^l). */
+/* Returns x of factor e, exp(pi i x), of the inverse transform: x = (part + g) / 2^l, part = place
+ * / step. */
 static double overlap_back(uint32_t e, double part)
 {
     if (e == 0) {
@@ -575,7 +576,7 @@ static status_t fused_run_all(const struct filter_made *fused, struct stopwatch 
                   ARGUMENT_UINT(blocks), ARGUMENT_UINT(run->nstreams));
 }
 
-/* `count` blocks of all streams in one row, from number `from` on. */
+/* Runs `count` blocks of all streams in one row, from number `from` on. */
 static status_t fused_run_rows(const struct filter_made *fused, struct stopwatch *watch,
                                const struct filter_block *run, cl_long first, uint32_t blocks,
                                uint32_t from, uint32_t count)

@@ -284,7 +284,7 @@ static void line_up_options(const transform_t *transform, struct text *out)
              transform->is_aligned, !spec->coding.is_made, (int)WIDTH);
 }
 
-/* The kernel that reads along what is side by side. */
+/* Builds the kernel that reads along the dimension whose samples are side by side. */
 static status_t line_up_find_kernel(transform_t *transform, const struct sample_input *input,
                                     uint32_t nstreams)
 {
@@ -591,7 +591,7 @@ static status_t opencl_synthesise_create(backend_t *backend, void *made)
     return STATUS_OK;
 }
 
-/* The first spectrum that row n is made of, and the last. */
+/* Return the first spectrum that row n is made of, and the last. */
 static int64_t synthesise_first(const struct synthesise_spec *spec, int64_t n)
 {
     const int64_t length = (int64_t)synthesise_length(spec);

@@ -210,7 +210,7 @@ static void reference_add_pair(struct reference *r, uint32_t i, uint32_t stream,
     }
 }
 
-/* A number of spectrum s, channel k, in few bits. */
+/* Rounds a number of spectrum s, channel k, to few bits. */
 static void reference_round(const struct reference *r, uint32_t i, uint32_t stream,
                             uint32_t nstreams, size_t s, size_t k, const float pair[2], char *out)
 {
@@ -261,7 +261,7 @@ static void reference_deliver(struct reference *r, uint32_t i, uint32_t stream, 
     }
 }
 
-/* All spectra of a stream, or of a pair of them. */
+/* Makes all spectra of a stream, or of a pair of streams. */
 static status_t reference_run_streams(struct reference *r, const char *in,
                                       const struct sample_input *input, const uint32_t streams[2],
                                       int count, uint32_t nstreams, uint64_t spectra,

@@ -56,7 +56,7 @@ struct reference_beam {
     uint32_t beam, pol, coarse, channel;
 };
 
-/* A station's part of the sum; returns 0 if it is skipped. */
+/* Computes a station's part of the sum. Returns 0 if the station is skipped. */
 static int reference_part(const struct reference_beam *at, uint32_t i, double number[2])
 {
     const struct between_spec *spec = at->spec;

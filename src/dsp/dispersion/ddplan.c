@@ -43,7 +43,7 @@ static void burst_add_up(struct profile *profile)
     }
 }
 
-/* Energy before a place in bins, between two of them in proportion. */
+/* Returns the energy before a place in bins, interpolated linearly. */
 static double burst_before(const struct profile *profile, double at)
 {
     double clipped = fmin(fmax(at, 0), BINS);
@@ -152,7 +152,7 @@ static double ddplan_square(const struct widths *w, double dm, double sample)
     return sample * sample + w->width * w->width + w->a2 * dm * dm;
 }
 
-/* A DM that a job file can give in few digits. */
+/* Rounds a DM, so that a job file can state it in few digits. */
 static double ddplan_round(double dm)
 {
     static const double per = 1e6;

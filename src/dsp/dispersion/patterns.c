@@ -55,7 +55,7 @@ static status_t patterns_find(struct pattern_search *search, struct pattern_leve
     return STATUS_OK;
 }
 
-/* Level number l: `search->below` becomes which of its patterns each DM has. */
+/* Makes level number l. search->below becomes the pattern of this level that each DM has. */
 static status_t patterns_make_level(struct patterns *p, struct pattern_search *search,
                                     const uint32_t *delays, uint32_t l)
 {

@@ -77,7 +77,7 @@ static status_t dual_begin(const struct dual_bank *bank, uint32_t taps, int64_t 
     return STATUS_OK;
 }
 
-/* The factor of g at place i in the equation of k. */
+/* Returns the factor of g[i] in equation k. */
 static double dual_factor(const struct dual_system *system, int64_t i, int64_t k)
 {
     const struct dual_bank *bank = system->bank;

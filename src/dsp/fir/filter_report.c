@@ -164,7 +164,7 @@ static double report_half_width(const struct filter *filter, double level, doubl
     return report_crossing(filter, level, low, high);
 }
 
-/* The top of the lobe between `low` and `high`, by golden sections. */
+/* Returns |H| at the top of the lobe between `low` and `high`, by golden sections. */
 static double report_climb(const struct filter *filter, double low, double high)
 {
     const double golden = (sqrt(5) - 1) / 2;
@@ -252,7 +252,7 @@ out:
     return st;
 }
 
-/* The filter, and its gain at the centre of a channel. */
+/* Sets up the filter and its gain at the centre of a channel. Fails with USAGE if that is 0. */
 static status_t report_begin(const double *coeff, uint32_t taps, uint32_t samples,
                              struct filter *out)
 {

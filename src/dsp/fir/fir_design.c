@@ -49,7 +49,7 @@ int fir_design_is_complex(const struct fir_design *design)
     return !design->is_mirrored && (edges[0] != -edges[3] || edges[1] != -edges[2]);
 }
 
-/* The ideal filter's response to an impulse n samples ago. */
+/* Returns the ideal filter's response to an impulse n samples ago. */
 static double complex fir_ideal(const struct fir_design *design, double n)
 {
     const double *edges = design->edges;

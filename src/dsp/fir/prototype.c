@@ -415,7 +415,7 @@ static void prototype_sum_add(struct sum *sum, double term)
     sum->value = total;
 }
 
-/* The number that the coefficients are to be divided by. */
+/* Finds the number by which the coefficients are divided. */
 static status_t prototype_find_divisor(enum normalise normalise, size_t count, const double *coeff,
                                        double *out)
 {

@@ -203,7 +203,7 @@ static const char separators[] = ",;/| ";
  * (PSRFITS), "XX,YY,XY,YX", "Re(XY)". Powers may be added up; Stokes parameters but I, and products
  * of two polarisations, may be below 0, and their sums with others mean nothing. */
 
-/* The at-th name in a list. Returns how many there are. */
+/* Finds name number `at` in a list. Returns the number of names. */
 static uint32_t fbh5_find_listed(const char *list, uint32_t at, char name[NAME])
 {
     uint32_t count = 0;

@@ -114,7 +114,7 @@ uint32_t fbh5_bits(const struct fbh5 *fbh5)
                                           : 8 * fbh5_stored_bytes(fbh5);
 }
 
-/* IEEE 754 binary16, for which HDF5 1.10 has no name. */
+/* Makes the type IEEE 754 binary16, for which HDF5 1.10 has no name. */
 static status_t number_half(hid_t *out)
 {
     enum { SIGN = 15, EXPONENT = 10, EXPONENT_BITS = 5, BIAS = 15 };
@@ -213,7 +213,7 @@ static status_t fbh5_read_axes(hid_t file, hid_t data, struct fbh5 *fbh5)
                     fbh5->path, fbh5->foff_mhz, fbh5->fch1_mhz, fbh5->nchannels);
 }
 
-/* A number that may be missing; *value is what it then is. */
+/* Reads a number that may be missing; then *value stays. */
 static status_t fbh5_get_f64(hid_t data, const struct fbh5 *fbh5, const char *name, double *value)
 {
     int found = 0;
@@ -235,7 +235,7 @@ static status_t fbh5_get_i32(hid_t data, const struct fbh5 *fbh5, const char *na
     return STATUS_OK;
 }
 
-/* A text such as "12:34:56.7", "12h34m56.7s" or "-12 34 56". */
+/* Parses a text such as "12:34:56.7", "12h34m56.7s" or "-12 34 56". */
 static int fbh5_parse_sixtieths(const char *text, double most, double *out)
 {
     char plain[40];
@@ -284,7 +284,7 @@ out:
     return st;
 }
 
-/* The angle of /data, compared with that of the root. */
+/* Reads an angle of /data, and compares it with that of the root. */
 static status_t fbh5_compare_angle(hid_t file, hid_t data, struct fbh5 *fbh5, const char *name,
                                    double most, double *out)
 {
@@ -459,7 +459,7 @@ static status_t stated_check_shape(hid_t data, const struct fbh5 *fbh5)
         fbh5->path, nchans, nifs, (unsigned long long)fbh5->rows, fbh5->nifs, fbh5->nchannels);
 }
 
-/* The dimension that a label names; -1: another one, or none. */
+/* Returns the dimension that a label names; -1: another one, or none. */
 static int stated_dimension(const char *label, int rank)
 {
     static const char *const words[][2] = {{"time", "samp"}, {"freq", "chan"}};
@@ -471,7 +471,8 @@ static int stated_dimension(const char *label, int rank)
     return -1;
 }
 
-/* blimpy labelled [time][if][channel] the other way round for years: nchans tells. */
+/* Checks the labels of dimensions. blimpy labelled [time][if][channel] in the wrong order for
+ * years; nchans shows this. */
 static status_t stated_check_labels(hid_t data, const struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;

@@ -46,7 +46,7 @@ static int ascii_has_key(const char *text, size_t length, const char *key, int i
     return text[CARD_KEY] == '=';
 }
 
-/* The part of a card or line that is its value. */
+/* Copies the value of a card or line. */
 static void ascii_copy_value(const char *text, size_t length, char comment, char value[ASCII_VALUE])
 {
     size_t count = 0;

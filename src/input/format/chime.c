@@ -413,7 +413,7 @@ out:
     return st;
 }
 
-/* The archive's one part becomes one for each coarse channel. */
+/* Splits the archive's one part into one for each coarse channel. */
 static status_t chime_beam_split(const struct chime_beam *said, struct archive *archive)
 {
     struct archive_part *parts = NULL;

@@ -251,7 +251,7 @@ out:
     return st;
 }
 
-/* The number of a file in its sequence, if it has one. */
+/* Reads the number of a file in its sequence, if it has one. */
 static status_t dada_read_number(const char *path, uint64_t *number, int *found)
 {
     status_t st = STATUS_OK;

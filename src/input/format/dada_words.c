@@ -24,7 +24,7 @@ static const char *const dada_keys[] = {
 /* clang-format on */
 enum { DADA_KEYS = sizeof dada_keys / sizeof *dada_keys, DADA_ONCE = 28 };
 
-/* The key that a line begins with in another case; NULL: none. */
+/* Returns the key that a line begins with in the wrong case; NULL: none. */
 static const char *dada_key_of(const char *line, size_t length)
 {
     for (size_t i = 0; i < DADA_KEYS; i++) {

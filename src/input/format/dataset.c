@@ -71,7 +71,7 @@ static status_t dataset_read_packed_type(hid_t type, const char *where,
     return STATUS_OK;
 }
 
-/* IEEE 754's of 16 bits, in either order of bytes. */
+/* Returns whether a type is IEEE 754 binary16, in either order of bytes. */
 static int dataset_is_half(hid_t type)
 {
     size_t sign = 0;
@@ -96,7 +96,7 @@ static uint32_t dataset_number_bits(hid_t type)
     return size <= 1 ? 8 : size <= 2 ? 16 : size <= 4 ? 32 : 64;
 }
 
-/* One number, or one of the two of a compound. */
+/* Reads the type of a number, or of one of the two in a compound. */
 static status_t dataset_read_number_type(hid_t type, const char *where,
                                          const struct job_layout *layout, struct archive *archive)
 {

@@ -328,7 +328,7 @@ status_t fields_require_whole(const struct fields *f, const char *dataset)
     return st;
 }
 
-/* Numbers of 8 bytes. */
+/* Reads the numbers of a dataset, or of a member of it, as 8 bytes each. */
 static status_t fields_numbers(const struct fields *f, const char *name, const char *member,
                                hid_t number, void *out, size_t *count)
 {

@@ -90,7 +90,8 @@ static status_t unread_signature(const struct unread_file *file, struct text *ou
     return STATUS_OK;
 }
 
-/* SIGPROC: the length 12 as a little-endian int32, then HEADER_START. */
+/* Describes what is wrong with a file that contains HEADER_START. SIGPROC files begin with 12, as a
+ * little-endian int32, and this word. */
 static status_t unread_sigproc(const struct unread_file *file, struct text *out)
 {
     static const char word[] = "HEADER_START";

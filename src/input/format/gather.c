@@ -60,7 +60,7 @@ static const char *place_path(const struct place *place)
     return place->archive->parts[0].path;
 }
 
-/* The ends of each stack; those before it are in order. */
+/* Checks that neighbours in a stack neither overlap nor are too far apart; places are in order. */
 static status_t place_check_order(const struct place *places, size_t count, enum place_apart apart)
 {
     uint64_t held = 0;

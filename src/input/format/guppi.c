@@ -167,7 +167,7 @@ out:
     return st;
 }
 
-/* Nothing repeats the end of the last block, which is taken, too. */
+/* Extends the archive to the end of the last block, which no other block repeats. */
 static void guppi_extend_last(struct archive *archive)
 {
     int is_in_time = archive->shape.stacked == AXIS_TIME;
@@ -379,7 +379,7 @@ static status_t guppi_set_words(const struct guppi_file *file, struct job_layout
     return STATUS_OK;
 }
 
-/* SYNCTIME and the start time, which is that of packet `begin`. */
+/* Compares SYNCTIME with the start time, which belongs to packet `begin`. */
 static status_t guppi_check_synctime(const struct guppi_file *file)
 {
     const struct guppi *guppi = &file->guppi;

@@ -65,7 +65,7 @@ static void guppi_expect(const struct guppi *guppi, const struct guppi_block *bl
     expected[3] = usual;
 }
 
-/* NPKT of all blocks that lost nothing; 0: it differs. */
+/* Returns NPKT of all blocks that lost nothing; 0: it differs. */
 static double guppi_usual_packets(const struct guppi_blocks *blocks)
 {
     double usual = 0;
@@ -102,7 +102,7 @@ static double guppi_find_packets(const struct guppi *guppi, const struct guppi_b
                                 : fmax(counts->received, 0) + counts->dropped;
 }
 
-/* The share that is lost of `packets`, in 1 / LOST_WHOLE. */
+/* Returns the lost share of `packets`, in 1 / LOST_WHOLE. */
 static uint32_t guppi_lost_share(double packets, double lost)
 {
     if (!(lost > 0) || !(packets > 0)) {
@@ -302,7 +302,7 @@ static uint64_t guppi_padded(const struct guppi_walk *walk, int is_padded)
     return is_padded ? guppi_direct(walk->header_bytes) : walk->header_bytes;
 }
 
-/* The block whose header was read; *at: what is after it. */
+/* Adds the block whose header was read; *at becomes the offset after it. */
 static status_t guppi_take_block(struct guppi_walk *walk, const struct ascii *header, uint64_t *at)
 {
     struct guppi_blocks *blocks = &walk->file->blocks;

@@ -310,7 +310,7 @@ static status_t lofar_bf_fill(struct fields *f, const struct lofar_bf_place *pla
     return lofar_bf_read_words(f, place);
 }
 
-/* The DM to which it was dedispersed coherently; 0: it was not. */
+/* Reads the DM of coherent dedispersion; 0: there was none. */
 static status_t lofar_bf_dm(const struct fields *f, const struct lofar_bf_place *place, double *dm)
 {
     status_t st = STATUS_OK;

@@ -82,7 +82,7 @@ out:
     return st;
 }
 
-/* The clock of the station is that of its samples. */
+/* Reads the sample rate, and checks that it is the station's clock. */
 static status_t lofar_tbb_read_rate(const struct fields *f, const char *name, double *rate)
 {
     double clock = 0;

@@ -19,7 +19,7 @@ static int npy_begins(const struct text *begin)
     return begin->length == NPY_MAGIC && memcmp(begin->data, "\x93NUMPY", NPY_MAGIC) == 0;
 }
 
-/* The dictionary as a tree; the numbers begin at *at. */
+/* Reads the dictionary as a tree; the numbers begin at *at. */
 static status_t npy_read_header(const char *path, struct tree **out, uint64_t *at)
 {
     status_t st = STATUS_OK;

@@ -99,7 +99,7 @@ static uint64_t psrfits_count_zeros(const double *numbers, uint64_t count)
     return zeros;
 }
 
-/* `mhz`: DAT_FREQ of the first row; 0 without the column. */
+/* Sets the band. `mhz`: DAT_FREQ of the first row; zeros without the column. */
 static status_t psrfits_set_band(struct psrfits *fits, const double *mhz)
 {
     struct fbh5 *fbh5 = fits->fbh5;
@@ -404,7 +404,7 @@ static status_t psrfits_check_scales(struct psrfits *fits, const char *name,
                      other);
 }
 
-/* A column that is 0 in all rows was never filled in. */
+/* Finds whether a column is 0 in all rows: it was never filled in. */
 static status_t psrfits_is_zero(const struct psrfits *fits, const struct fits_column *column,
                                 int *out)
 {

@@ -112,7 +112,7 @@ static status_t pydaq_note_times(const struct pydaq *said, struct archive *archi
                      said->start, said->timestamp);
 }
 
-/* `timestamp` stands for ts_start where that is missing, or was never set. */
+/* Reads `timestamp`, which replaces ts_start if that is missing or was never set. */
 static status_t pydaq_read_timestamp(const struct fields *f, int has_start, struct pydaq *out)
 {
     TRY(has_start ? fields_f64(f, "root", "timestamp", &out->timestamp, NULL)

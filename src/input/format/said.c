@@ -30,7 +30,7 @@ static status_t override_text(const char *from, char *to)
     return STATUS_OK;
 }
 
-/* A list takes the place of another, unless it is empty. */
+/* Replaces a list by another one, unless that is empty. */
 static status_t override_list(const struct schema *row, const char *from, char *to)
 {
     char *list = NULL;

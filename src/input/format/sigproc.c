@@ -117,7 +117,7 @@ static size_t words_text_bytes(const struct words_reader *r, size_t at, int32_t 
                : 0;
 }
 
-/* The same of a keyword, which is printable; copied to `word`. */
+/* Finds likewise a keyword, which is printable, and copies it to `word`. */
 static size_t words_peek(const struct words_reader *r, size_t at, char word[MOST_WORD + 1])
 {
     size_t bytes = words_text_bytes(r, at, 1, MOST_WORD);
@@ -366,7 +366,7 @@ static status_t sigproc_check_needed(const struct sigproc_words *words, const ch
     return STATUS_OK;
 }
 
-/* fch1 and foff beside a table of frequencies: zeros, or the same. */
+/* Checks fch1 and foff beside a table of frequencies: zeros, or the same band. */
 static status_t sigproc_compare_band(const struct sigproc_words *words, const struct fbh5 *fbh5)
 {
     double tenth = fmax(0.1 * fabs(fbh5->foff_mhz), 1e-9 * fabs(fbh5->fch1_mhz));

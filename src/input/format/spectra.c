@@ -100,7 +100,7 @@ static status_t spectra_keep_common(const struct column_gaps *g, struct archive 
     return STATUS_OK;
 }
 
-/* A gap of a column is one of each of its channels. */
+/* Keeps gaps of columns as gaps of each of their channels. */
 static status_t spectra_keep_streams(const struct column_gaps *g, uint64_t coarse,
                                      uint64_t channels, uint64_t first_channel,
                                      struct archive *archive)
@@ -259,13 +259,13 @@ static const char *spectra_domain(const struct spectra_said *said)
     return said->is_real ? "real" : "complex";
 }
 
-/* The samples of a stream of a channel come once every hop. */
+/* Returns the sample rate of a channel's stream: one sample every hop. */
 static double spectra_rate(const struct spectra_said *said)
 {
     return said->sample_rate_hz / (double)said->hop;
 }
 
-/* The step of /time, which the bank makes as well. */
+/* Checks the step of /time, which follows from the bank, too. */
 static status_t spectra_check_step(const struct fields *f, const struct spectra_said *said)
 {
     const double expected = 1 / spectra_rate(said);

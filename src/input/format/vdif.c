@@ -20,7 +20,7 @@
 
 /* Streams of VDIF: by the job's table, or as threads and channels are numbered. */
 
-/* One assumption of all threads whose clock is another one. */
+/* Notes one assumption for all threads with another clock. */
 static status_t vdif_streams_note_clocks(const struct packets *packets, char **assumed)
 {
     status_t st = STATUS_OK;

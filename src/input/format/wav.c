@@ -77,7 +77,7 @@ static status_t wav_read_format(struct wav *wav, const unsigned char *chunk, uin
         byte_rate, rate, wav->frame);
 }
 
-/* The number that an attribute of XML has; 0: there is none. */
+/* Returns the number of an attribute in XML; 0: there is none. */
 static double wav_find_number(const char *xml, const char *attribute)
 {
     char number[UNITS_TEXT];

@@ -251,7 +251,7 @@ static status_t stored_read_plain(depot_t *depot, struct stored *stored,
 
 static status_t stored_read(depot_t *depot, struct stored *stored, const struct depot_read *read);
 
-/* The elements of one mapping that are wanted, from its source. */
+/* Reads the wanted elements of one mapping from its source. */
 static status_t stored_read_mapping(depot_t *depot, const struct stored *stored,
                                     struct mapping *mapping, const struct depot_read *read)
 {

@@ -41,7 +41,7 @@ static status_t unfilter_take(struct bytes *in, size_t size, uint64_t *out)
     return STATUS_OK;
 }
 
-/* `made` bytes of one compressed block, whose length is known. */
+/* Decompresses one block to `made` bytes. */
 static status_t unfilter_lz4_block(struct bytes in, unsigned char *out, size_t made)
 {
     REQUIRE(in.count <= LZ4_MAX_INPUT_SIZE && made <= LZ4_MAX_INPUT_SIZE, STATUS_DATA,

@@ -156,7 +156,7 @@ static status_t vdif_check_alike(const struct packets *packets, const char *path
                     path, offset, header->mask_bits, packets->mask_bits);
 }
 
-/* The groups of channels that a frame's mask says are valid. */
+/* Returns the groups of channels that are valid by a frame's mask, as bits. */
 static uint64_t vdif_groups(const struct packets *packets, const struct vdif_header *header)
 {
     uint64_t groups = 0;

@@ -283,7 +283,7 @@ status_t packets_find(const struct packets_open *open, int64_t first, int64_t la
     return STATUS_OK;
 }
 
-/* A frame that alone contradicts those around it is left out. */
+/* Warns of a frame that contradicts those around it and is ignored. */
 static void packets_warn(const struct packets_open *open, uint64_t frame)
 {
     if (packets_complain(open, frame) != STATUS_OK) {

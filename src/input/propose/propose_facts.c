@@ -177,7 +177,7 @@ static struct propose_word word_find(const char *plain, size_t length)
     return (struct propose_word){.means = MEANINGS};
 }
 
-/* The row of a unit, of `length` letters; UNITS_KNOWN: it is none. */
+/* Returns the row of a unit of `length` letters; UNITS_KNOWN: unknown. */
 static size_t unit_find(const char *text, size_t length, int is_ending)
 {
     size_t i = 0;
@@ -350,7 +350,7 @@ static void fact_take_unit(struct propose_fact *fact, const char *text)
     fact->unit = unit != UNIT_NONE ? unit : fact->unit;
 }
 
-/* A number in a text, perhaps with its unit: "1.28 MHz". */
+/* Reads a number in a text, perhaps with its unit: "1.28 MHz". */
 static void fact_take_text(struct propose_fact *fact)
 {
     char *end = NULL;
@@ -458,7 +458,7 @@ out:
     return st;
 }
 
-/* A text that is the only value of a dataset. */
+/* Reads a text that is the only value of a dataset. */
 static status_t fact_read_text(const struct proposal *p, const struct h5_dataset *data,
                                struct propose_fact *fact)
 {
@@ -478,7 +478,7 @@ static status_t fact_read_text(const struct proposal *p, const struct h5_dataset
     return STATUS_OK;
 }
 
-/* The member of a compound that holds frequencies; NULL: none does. */
+/* Returns the member of a compound that contains frequencies; NULL: none. */
 static char *fact_member(hid_t type, enum job_unit *unit)
 {
     int count = H5Tget_nmembers(type);

@@ -166,7 +166,7 @@ static double rate_hz(const struct propose_fact *fact)
     return is_rate && (fact->unit != UNIT_NONE || hz >= LEAST_PLAIN_HZ) ? hz : 0;
 }
 
-/* Hz of a width or bandwidth, without its sign; 0: open. */
+/* Returns a width or bandwidth in Hz, without its sign; 0: unknown. */
 static double rate_width(const struct propose_fact *fact)
 {
     double hz = fabs(fact->first * job_unit_factor(fact->unit));
@@ -322,7 +322,7 @@ struct start {
 
 /* When the first sample was taken: of several statements the finest, if all agree. */
 
-/* Text of a UTC with nanoseconds, without zeros at the end. */
+/* Writes a UTC with nanoseconds, without zeros at the end. */
 static void start_write(struct utc utc, char out[40])
 {
     char text[UNITS_TEXT];

@@ -126,7 +126,7 @@ struct tree *tree_member(const struct tree *node, const char *key)
     return node->kind == TREE_MAPPING ? tree_member_of(node, key, strlen(key)) : NULL;
 }
 
-/* The child that the first `length` characters of `name` mean, or NULL. */
+/* Returns the child that the first `length` characters of `name` mean, or NULL. */
 static struct tree *tree_step(const struct tree *node, const char *name, size_t length)
 {
     if (node->kind == TREE_MAPPING) {

@@ -134,7 +134,7 @@ static status_t tree_read_alias(struct reader *reader, const yaml_event_t *event
     return st == STATUS_OK && !*out ? tree_refuse_size(reader, event->start_mark) : st;
 }
 
-/* A text that ends before its end would be another text. */
+/* Refuses a text that contains a NUL, because C would end it there. */
 static status_t tree_check_text(struct reader *reader, const yaml_event_t *event, const char *what)
 {
     const char *text = (const char *)event->data.scalar.value;
@@ -425,7 +425,7 @@ status_t yaml_file_put_word(struct tree *root, const char *place, const char *wo
     return st;
 }
 
-/* A text, or of several lines a list of them. */
+/* Makes a value of a text; of several lines a list. */
 static status_t yaml_file_texts(const char *text, struct tree **out)
 {
     status_t st = STATUS_OK;

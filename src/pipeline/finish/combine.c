@@ -182,7 +182,7 @@ static void combine_add(const struct combine *combine, const struct set *set,
     }
 }
 
-/* Position of line i of a set in the output row. */
+/* Returns the position of line i of a set in the output row. */
 static size_t combine_place(const struct combine *combine, const struct set *set, uint32_t i)
 {
     size_t beams = combine->sums_beams ? 1 : combine->beams;
@@ -279,7 +279,7 @@ struct combine_piece {
     uint32_t first, end;
 };
 
-/* All sets of it: in the order of the antennas that leave. */
+/* Combines all sets of a row, in the order of the output's antennas. */
 static uint64_t combine_row(const struct combine *combine, const struct combine_piece *of,
                             const float *in, const struct combine_weights *lost, float *out,
                             float *weights, char *holes)

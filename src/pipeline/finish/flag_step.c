@@ -519,7 +519,7 @@ static void flag_measure_dump(struct flag_step *flag, uint64_t dump, uint64_t if
     }
 }
 
-/* A slice of dump number `dump` of the block, complete. */
+/* Finishes a slice of dump number `dump` of the block, which is complete. */
 static void flag_end_dump(struct flag_step *flag, uint64_t dump, float *data,
                           const struct flag_slice *slice)
 {

@@ -191,7 +191,7 @@ static int export_replaces(const struct export_plan *plan, const char *path)
     return plan->force || (plan->is_ours && plan->is_ours(path));
 }
 
-/* An output that exists is compared where it may be the same. */
+/* Checks whether the output can be made. *exists: it is there, and may be the same. */
 static status_t export_check_new(const struct export_plan *plan, int *exists)
 {
     TRY(file_exists(plan->path, exists));

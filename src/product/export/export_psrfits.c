@@ -191,7 +191,7 @@ static void psrfits_weigh_raw(const struct psrfits_piece *piece, float *weights)
     }
 }
 
-/* Weight 0 where every number of a channel is NaN. */
+/* Sets the weight of a channel to 0 if all its numbers are NaN. */
 static void psrfits_weigh(const struct psrfits_piece *piece, float *weights)
 {
     const struct export_bank *bank = piece->bank;

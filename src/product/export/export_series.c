@@ -104,7 +104,7 @@ static status_t presto_put_band(const struct series *series, double dm, struct t
     return STATUS_OK;
 }
 
-/* PRESTO takes lines of at most 99 letters, and 500 in all. */
+/* Writes the notes. PRESTO allows lines of at most 99 letters, and 500 in all. */
 static void presto_put_notes(const struct series *series, struct text *out)
 {
     text_add(out,
@@ -258,7 +258,7 @@ static double series_rounded(double dm, int decimals)
     return rint(dm * pow(10, decimals));
 }
 
-/* Two decimals, or as many more as distinguish the DMs. */
+/* Chooses the decimals of DMs in names: two, or as many as distinguish the DMs. */
 static status_t series_choose_decimals(struct choice *choice)
 {
     status_t st = STATUS_OK;
@@ -392,7 +392,7 @@ static status_t series_say(const struct choice *choice, uint64_t dm, const struc
                           of->names[0], choice->in->dm[dm], (unsigned long long)choice->samples);
 }
 
-/* The .inf is complete last: where there is one, all is. */
+/* Writes the files of a DM. The .inf is completed last, so that it marks a complete series. */
 static status_t series_write(struct choice *choice, uint64_t dm, struct text *said)
 {
     status_t st = STATUS_OK;

@@ -394,7 +394,7 @@ static const char *power_long_name(const struct product_spec *spec)
     return names[spec->combine.polarisation];
 }
 
-/* blimpy's header: names and units are SIGPROC's (MHz, hours, MJD). */
+/* Writes blimpy's header, with SIGPROC's names and units (MHz, hours, MJD). */
 static status_t power_put_header(hid_t data, const struct product_spec *spec, uint32_t nifs)
 {
     status_t st = STATUS_OK;

@@ -115,7 +115,7 @@ static const struct parts_word frequency_words[] = {{"standard_name", "radiation
                                                     {"observer", "TOPO"},
                                                     {NULL, NULL}};
 
-/* A scale, whose values come later where there are none. */
+/* Makes a dimension scale; without values, these are written later. */
 static status_t parts_scale_words(hid_t file, const char *name, const double *values, hsize_t count,
                                   const char *units, const char *long_name,
                                   const struct parts_word *words)

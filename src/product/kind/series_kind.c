@@ -92,7 +92,7 @@ static status_t band_read_reference(hid_t group, const struct series *series,
                     "%s: constant is %g, expected a number above 0", series->path, band->constant);
 }
 
-/* For series_open(): settles `band` when the header is known. Fails with DATA. */
+/* Settles `band` when the header is known, for series_open(). Fails with DATA. */
 static status_t series_read_band(struct series *series)
 {
     status_t st = STATUS_OK;

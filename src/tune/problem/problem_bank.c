@@ -37,7 +37,7 @@ static uint64_t bank_output_bytes(const struct channelise_spec *spec, uint32_t i
     return channelise_output_bytes(spec, i, spec->nstreams, bank_rows(spec, i, spectra) + 1);
 }
 
-/* 1 / scale of output i, the same for all channels. */
+/* Returns 1 / scale of output i, the same for all channels. */
 static double bank_factor(const struct channelise_spec *spec, uint32_t i)
 {
     /* rms of numbers of 4, 8, 16 bits, and of floats, as bank_noise() makes them. */

@@ -518,7 +518,7 @@ static status_t fir_time(void *context, uint32_t i, uint32_t repeats, const stru
     return STATUS_OK;
 }
 
-/* The most that any of the shapes needs beside the trial's own. */
+/* Returns the largest number of bytes that any shape needs beside the trial's own. */
 static uint64_t fir_bytes(backend_t *backend, const struct filter_spec *spec,
                           const struct filter_shape *shapes, uint32_t count)
 {

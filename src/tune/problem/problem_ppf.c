@@ -342,7 +342,7 @@ struct blocks {
     uint32_t lengths[MOST_LENGTHS], count;
 };
 
-/* All of it as one block: what the others must come to. */
+/* Makes the rows as one block, which those of shorter blocks must equal. */
 static status_t blocks_make_whole(struct blocks *blocks)
 {
     status_t st = STATUS_OK;

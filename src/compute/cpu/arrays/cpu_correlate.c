@@ -125,7 +125,7 @@ static void correlate_prepare(const struct correlate_place *place, uint64_t at, 
     }
 }
 
-/* Number in stage->sums, and totals, of block i of the part. */
+/* Returns the index in stage->sums, and in the totals, of block i of the part. */
 static size_t correlate_at(const struct correlate_place *place, size_t i)
 {
     const struct correlate_layout *layout = &place->work->stage->layout;

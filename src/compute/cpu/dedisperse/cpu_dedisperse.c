@@ -489,7 +489,7 @@ static uint64_t cpu_dedisperse_bytes(const struct dedisperse_spec *spec)
     return bytes + 4 * (tables + 2 * channels);
 }
 
-/* First phase: transposes a piece of time of all channels. */
+/* Transposes a piece of time of all channels (first phase). */
 static void dedisperse_transpose_piece(void *context, uint32_t thread, uint64_t task)
 {
     const struct cpu_dedisperse *d = context;
@@ -543,7 +543,7 @@ static void dedisperse_sum_tree(void *context, uint32_t thread, uint64_t task)
                  d->tree_scratch + thread * d->tree_stride, d->out + t, d->out_stride);
 }
 
-/* The sub-bands of step k for `samples` outputs from time t on. */
+/* Makes the sub-bands of step k for `samples` outputs from time t on. */
 static void dedisperse_make_sub_bands(const struct cpu_dedisperse *d, struct tile_scratch *scratch,
                                       uint32_t k, uint64_t t, uint64_t samples, char *sub)
 {

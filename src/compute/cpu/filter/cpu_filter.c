@@ -279,7 +279,7 @@ static const double tap_cost[SIMD_LEVELS][2] = {{0.05, 0.093}, {0.028, 0.043}, {
 /* Rows one by one serve every cut, whole blocks do not: as good as so much time. */
 static const double grain_cost = 1.15;
 
-/* For each sample of a stream; `length` a power of two. */
+/* Returns the cost of overlap-save for each sample of a stream; `length` is a power of two. */
 static double choose_overlap_save_cost(const struct filter_spec *spec, uint64_t length)
 {
     uint64_t valid = (length - (spec->taps - 1)) / spec->decimate * spec->decimate;
@@ -298,7 +298,7 @@ static double choose_direct_cost(const struct filter_spec *spec)
     return parts * (row_cost + tap * spec->taps) / spec->decimate;
 }
 
-/* The first power of two with which a block has a row. */
+/* Returns the smallest power of two with which a block has a row. */
 static uint64_t choose_least_length(const struct filter_spec *spec)
 {
     uint64_t length = LEAST_LENGTH;

@@ -319,7 +319,7 @@ void overlap_save_destroy(overlap_save_t *o)
     free(o);
 }
 
-/* The samples of two blocks as the real and the imaginary parts. */
+/* Reads the samples of two blocks as the real and the imaginary parts. */
 static void overlap_save_take_two(const overlap_save_t *o, const struct filter_stream *stream,
                                   int64_t place, float (*out)[2])
 {

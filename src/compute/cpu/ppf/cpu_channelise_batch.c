@@ -95,8 +95,7 @@ uint64_t ppf_fir_bytes(const struct channelise_spec *spec)
     return ((uint64_t)fir_padded_samples(spec) * spec->taps + 2 * fir_margin(spec)) * sizeof(float);
 }
 
-/* Returns the index of the coefficients for a strip's samples from number `first` of a spectrum on.
- * */
+/* Returns the index of the coefficients for a strip's samples from number `first` of a spectrum. */
 static size_t fir_strip_at(const ppf_fir_t *filter, size_t first)
 {
     const struct ppf_fir_strips *strips = &filter->strips;

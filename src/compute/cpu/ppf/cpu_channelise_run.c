@@ -497,7 +497,7 @@ static struct sums_block channelise_sums_of(const struct block *block, uint32_t 
         .out = block->out[output]};
 }
 
-/* Last phase: a task of one of the outputs that integrate. */
+/* Runs a task of one of the outputs that integrate (last phase). */
 static void channelise_run_sums(void *context, uint32_t thread, uint64_t task)
 {
     const struct block *block = context;

@@ -213,7 +213,7 @@ static int64_t run_most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* The first spectrum of row n, and the one after its last. */
+/* Return the first spectrum of row n, and the one after its last. */
 static int64_t run_first_spectrum(const struct cpu_synthesise *stage, int64_t n)
 {
     const struct synthesise_spec *spec = &stage->base.spec;
@@ -301,7 +301,7 @@ static void run_count(const struct synthesise_block *block, struct synthesise_sc
     }
 }
 
-/* The same of spectra that no row is made of. */
+/* Counts likewise the missing samples of spectra that no row is made of. */
 static void run_count_others(const struct synthesise_block *block,
                              struct synthesise_scratch *scratch, uint32_t stream, int64_t begin,
                              int64_t end, struct run_counted *counted)
@@ -316,7 +316,7 @@ static void run_count_others(const struct synthesise_block *block,
     }
 }
 
-/* Each thread touches its memory first, and knows where spectra are. */
+/* Touches a thread's memory in that thread, and sets the places of its spectra. */
 static void run_touch(const struct synthesise_layout *layout, struct synthesise_scratch *scratch)
 {
     if (!scratch->is_touched) {

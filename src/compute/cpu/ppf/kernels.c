@@ -87,7 +87,7 @@ static void gather(size_t bytes, const char *at, size_t step, size_t count, size
                   : gather_8)(at, step, count, out_step, out);
 }
 
-/* The low `bits` bits of a word as a signed number. */
+/* Returns the low `bits` bits of a word as a signed number. */
 static inline float signed_bits(uint32_t word, int bits)
 {
     return (float)((int32_t)(word << (32 - bits)) >> (32 - bits));
@@ -304,7 +304,7 @@ static void sum_pieces(const float *window, const struct fir_block *b, const flo
     }
 }
 
-/* LANES real parts and LANES imaginary ones to LANES pairs. */
+/* Stores LANES real and LANES imaginary parts as LANES pairs. */
 static inline void store_pairs(lanes_t re, lanes_t im, float sign, float *out)
 {
     const struct lanes_pair x = {re, im * sign};

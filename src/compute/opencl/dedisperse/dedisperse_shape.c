@@ -71,7 +71,7 @@ static void shape_span_of_rows(const struct dedisperse_shape_problem *p,
     }
 }
 
-/* The spans of one tile of DMs from .. to - 1. */
+/* Computes the spans of one tile of DMs from .. to - 1. */
 static void shape_span_of_tile(const struct dedisperse_shape_problem *p,
                                struct dedisperse_shape_spans *spans, uint32_t from, uint32_t to)
 {

@@ -33,8 +33,7 @@ static int space_is_chunk(const struct dedisperse_shape *s)
     return s->chunk >= 2 && s->chunk <= 32 && (s->chunk & (s->chunk - 1)) == 0;
 }
 
-/* Returns why a shape of brute force is impossible whatever the delays are; NULL: it is possible.
- * */
+/* Returns why a shape of brute force is impossible, whatever the delays are; NULL: possible. */
 static const char *space_objection_to_brute(const struct dedisperse_shape_problem *p,
                                             const struct device_info *device,
                                             const struct dedisperse_shape *s)

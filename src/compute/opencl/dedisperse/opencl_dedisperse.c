@@ -42,7 +42,7 @@ static void dedisperse_kernel_destroy(dedisperse_kernel_t *kernel)
     free(kernel);
 }
 
-/* The rows of one tile in both tables, padded ones at 0. */
+/* Fills the rows of one tile in both tables; padded ones are 0. */
 static void kernel_fill_tile(const dedisperse_kernel_t *kernel,
                              const struct dedisperse_shape_problem *p, uint32_t from, uint32_t to,
                              uint32_t *rel, uint32_t *bases)

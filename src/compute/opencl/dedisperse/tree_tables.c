@@ -296,7 +296,7 @@ static int tile_step_fits(const struct tree_tile *t, const struct tree_step *ste
            tree_tile_rows(t, step) <= (step->is_single ? TREE_MOST_SINGLE : TREE_MOST_ROWS);
 }
 
-/* Step number i, of as many groups as fit; maybe none. */
+/* Cuts step number i: as many groups as fit, perhaps none. */
 static void tile_cut_step(const struct tree_tile *t, uint32_t i, struct tree_step *out)
 {
     uint32_t together = tile_together(t->problem, t->shape);
@@ -409,7 +409,7 @@ static status_t tables_grow(struct tree_list *list, uint64_t count, uint32_t **o
     return STATUS_OK;
 }
 
-/* Samples from a pattern's least delay on to where each of its rows begins. */
+/* Computes the samples from a pattern's least delay to the beginning of each of its rows. */
 static void tables_expand(const struct patterns *p, uint32_t level, uint32_t number, uint32_t begin,
                           uint32_t *out)
 {

@@ -474,7 +474,7 @@ static float *fused_put_twiddle(double part, float *out)
     return out + 2;
 }
 
-/* Layer by layer of its butterflies, from the longest pairs on. */
+/* Writes factors by layers of a radix's butterflies, from the longest pairs on. Returns the end. */
 static float *fused_layers(uint32_t radix, uint32_t done, float *out)
 {
     /* e, h and so on: by the parts of a turn that quarter turns leave, bits reversed */

@@ -335,8 +335,7 @@ int mixed_fit_wide(const struct channelise_spec *spec, int mode, const struct de
            mixed_bytes(spec, shape) <= most;
 }
 
-/* Returns a distance of the radices from those that were fastest where several were timed (H200).
- * */
+/* Returns a distance of the radices from the fastest ones where several were timed (H200). */
 static uint32_t mixed_distance(const uint32_t *radix)
 {
     static const uint32_t of_first[FIRSTS] = {5, 3, 0, 1, 0, 1, 4, 4, 3};

@@ -328,7 +328,7 @@ struct block {
     const cl_mem *out;
 };
 
-/* The clip counts of an output of few bits, after its rows. */
+/* Returns the place of the clip counts of an output of few bits, after its rows. */
 static struct channelise_clipped ppf_clipped(const ppf_t *bank, const struct block *block,
                                              uint32_t i)
 {

@@ -42,7 +42,7 @@ struct channelise_spec ppf_fused_spec(const struct channelise_spec *spec)
     return view;
 }
 
-/* A processor has few registers, and builds large kernels slowly. */
+/* Reduces a shape for a CPU, which has few registers and builds large kernels slowly. */
 static void choices_spare(const struct device_info *info, struct channelise_shape *shape)
 {
     enum { CPU_BATCH = 2 };
@@ -162,7 +162,7 @@ static status_t choices_put(struct choices *choices, const struct channelise_sha
     return STATUS_OK;
 }
 
-/* All shapes of one kernel's space that fit: fused_number(), fine_number(). */
+/* Adds all shapes of one kernel's space that fit: fused_number(), fine_number(). */
 static status_t choices_put_space(struct choices *choices, shape_number_t *number,
                                   const struct channelise_spec *spec, int mode,
                                   const struct device_info *info)
