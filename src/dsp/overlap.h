@@ -80,7 +80,7 @@ uint64_t overlap_shared(const struct overlap *stage);
 uint64_t overlap_shared_inputs(const struct overlap *stage, uint64_t rows);
 
 /* overlap_union(): from the first of both to the last of both; empty ranges add nothing.
- * overlap_common(): rows in both. */
+ * overlap_common(): rows in both; end <= first if there are none. */
 struct overlap_rows overlap_union(struct overlap_rows a, struct overlap_rows b);
 struct overlap_rows overlap_common(struct overlap_rows a, struct overlap_rows b);
 

@@ -157,7 +157,7 @@ static status_t coefficients_note_dataset(const struct h5_found *found, void *ou
     return datasets->count++ == 0 ? memory_text(found->path, &datasets->name) : STATUS_OK;
 }
 
-/* The name of the dataset: as asked, "coefficients", or that of the only one. */
+/* Finds the name of the dataset: the requested one, "coefficients", or the only one. */
 static status_t coefficients_find(hid_t file, const char *path, const char *member, char **out)
 {
     status_t st = STATUS_OK;

@@ -384,7 +384,7 @@ uint64_t budget_stated(const struct job *job, enum backend_kind backend, uint32_
                                                              : min_u64(own, BUDGET_BASE_BYTES));
 }
 
-/* Spectra of the smallest block. */
+/* Returns the units of the smallest block. */
 uint64_t budget_least(const struct channelise_plan *work)
 {
     return min_u64(CHUNK_GRAIN, work->chunking.spectra);
@@ -400,8 +400,7 @@ static uint64_t budget_smallest_device_bytes(const struct channelise_plan *work,
     return stages > 0 ? stages + slots * budget_slot_bytes(work, group, spectra, MEMORY_DEVICE) : 0;
 }
 
-/* Whether the smallest block fits what the job gives a rank of the device's memory; what it does
- * not say, shows when the device is opened. */
+/* Returns whether the smallest block fits the device memory that the job gives a rank. */
 int budget_fits_device(const struct channelise_plan *work, const struct budget_group *group)
 {
     enum { LEAST_SLOTS = 2 };

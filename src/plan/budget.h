@@ -24,8 +24,8 @@ struct budget_group {
 /* Measures the groups into which the work is cut. Fails with DEVICE (memory). */
 status_t budget_measure_group(const struct channelise_plan *work, struct budget_group *out);
 
-/* Return units of the smallest block; and whether it fits what the job gives a rank of the device's
- * memory: what it does not say, shows when the device is opened. */
+/* Return the units of the smallest block; and whether it fits the device memory that the job gives
+ * a rank. Without such a limit it counts as fitting: opening the device shows the truth. */
 uint64_t budget_least(const struct channelise_plan *work);
 int budget_fits_device(const struct channelise_plan *work, const struct budget_group *group);
 

@@ -44,7 +44,7 @@ uint64_t channelise_plan_block(const struct channelise_plan *work)
     return work->chunking.block_spectra * work->chunking.group_streams;
 }
 
-/* Whether samples that the job takes may be missing, without an end of the run. */
+/* Settles which banks have weights: their samples may be missing without an end of the run. */
 static void plan_settle_weights(struct channelise_plan *work, const struct channelise_plan_cut *cut)
 {
     const struct archive *archive = work->archive;

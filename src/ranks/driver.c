@@ -143,7 +143,7 @@ static void driver_post(driver_t *driver, const void *data, size_t bytes, int ra
     MPI_Isend(letter->data, (int)bytes, MPI_BYTE, rank, tag, driver->comm, &letter->request);
 }
 
-/* Whether there is a chunk to give out; the next one, NO_CHUNK when none is to be begun. */
+/* Returns whether there is a chunk to give out; skips those that are done. */
 static int driver_has_more(driver_t *driver)
 {
     const struct driver_work *work = driver->work;

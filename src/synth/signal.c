@@ -406,7 +406,7 @@ static uint64_t tone_sample(double number)
     return number > 0 ? (uint64_t)fmin(number, 0x1p63) : 0;
 }
 
-/* The samples from *first to *end - 1 at which the channel holds the tone. */
+/* Finds the samples *first .. *end - 1 at which the tone is in the channel. */
 static void tone_find_stay(const struct synth_spec *spec, const struct synth_tone *tone,
                            uint32_t chan, uint64_t *first, uint64_t *end)
 {

@@ -46,8 +46,8 @@ int ascii_parse_f64(const char *text, double *out) __attribute__((warn_unused_re
 /* Copies a text, for free(); NULL if it is missing or empty. Fails with DEVICE. */
 status_t ascii_text(const struct ascii *header, const char *key, char **out);
 
-/* Reads hh:mm:ss.s as hours, or +dd:mm:ss.s as degrees; minutes and seconds may be missing. Returns
- * 0 if the text is neither, or above `most`. */
+/* Reads hh:mm:ss.s as hours, or +dd:mm:ss.s as degrees; the seconds may be missing. Returns 0 if
+ * the text is neither, or its size is above `most`. */
 int ascii_sixtieths(const char *text, double most, double *out) __attribute__((warn_unused_result));
 
 /* Reads right ascension and declination, in degrees. Returns 0 unless both keys state them. */

@@ -31,8 +31,8 @@ out:
     return st;
 }
 
-/* Names in a folder that `is_wanted` likes, in the natural order, each with the folder's path
- * before it. */
+/* Lists the files of a folder for which `is_wanted` returns 1, in natural order, each with the
+ * folder's path. */
 static status_t drf_list_folder(const char *folder, int (*is_wanted)(const char *name),
                                 struct h5_names *out)
 {

@@ -125,7 +125,7 @@ static status_t unread_fits(const struct unread_file *file, struct text *out)
                     ascii_find(&header, "FITSTYPE", value) ? value : "missing");
 }
 
-/* Cards up to bytes that are none, before END. */
+/* Explains a header whose cards end before END, in bytes that are no card. */
 static status_t unread_cards(const struct unread_file *file, struct text *out)
 {
     struct ascii header = {file->path, 0, file->bytes, 0, 1};

@@ -157,7 +157,7 @@ static status_t lofar_tbb_fill(struct fields *f, const struct lofar_tbb_dipole *
     return STATUS_OK;
 }
 
-/* Ranges (first, end) of samples that the recorder knows to be bad. */
+/* Reads the ranges (first, end) of samples that the recorder knows to be bad. */
 static status_t lofar_tbb_read_flags(const struct fields *f, const char *name,
                                      struct archive *archive)
 {

@@ -126,7 +126,7 @@ static uint64_t sigmf_pax_size(const char *records)
     return size;
 }
 
-/* Members of a tar file, of which the first with metadata and with samples count. */
+/* Finds, among the members of a tar file, the first with metadata and the first with samples. */
 static status_t sigmf_walk_tar(const char *path, struct sigmf *out)
 {
     status_t st = STATUS_OK;

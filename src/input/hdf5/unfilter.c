@@ -96,7 +96,8 @@ static status_t unfilter_lz4(struct undoing *u)
     return STATUS_OK;
 }
 
-/* HDF5's: 16-bit words, the high byte first; a single byte at the end is a high one. */
+/* Returns HDF5's Fletcher checksum of 16-bit words, high byte first; a single byte at the end is a
+ * high one. */
 static uint32_t unfilter_sum(const unsigned char *at, size_t count)
 {
     enum { WORDS = 360 }; /* whose sums do not overflow */

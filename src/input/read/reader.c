@@ -76,7 +76,7 @@ static status_t reader_read_stack(reader_t *reader, struct reader_wanted *wanted
     return STATUS_OK;
 }
 
-/* Zero volts for samples of one stream, which may be between those of others. */
+/* Writes zero volts for samples of one stream, which may be between those of others. */
 static void reader_fill_stream(const struct archive *archive, const struct reader_wanted *wanted,
                                uint32_t stream, uint64_t from, uint64_t samples)
 {
@@ -537,7 +537,7 @@ static void reader_share_give_up(reader_t *reader, struct reader_share *share)
     pool_wait(reader->helpers, share->number);
 }
 
-/* Tends until the share is done; where that fails, gives it up. */
+/* Calls tend() until the share is done; gives the share up if it fails. */
 static status_t ingest_tend(reader_t *reader, struct reader_share *share, status_t (*tend)(void *),
                             void *context)
 {

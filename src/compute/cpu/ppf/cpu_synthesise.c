@@ -109,7 +109,7 @@ static uint64_t spectra_read_whole(const struct synthesise_block *block, uint32_
     return missing;
 }
 
-/* Some samples of every channel; those outside of the buffer come as zeros. */
+/* Reads some samples of every channel; samples outside of the buffer are zeros. */
 static uint64_t spectra_read_channels(const struct synthesise_block *block, uint32_t stream,
                                       int64_t place, size_t count, size_t row, float *points)
 {

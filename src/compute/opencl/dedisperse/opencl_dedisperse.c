@@ -129,7 +129,8 @@ static uint64_t kernel_words(const dedisperse_kernel_t *kernel, uint64_t samples
            (dedisperse_shape_tile_samples(s) / (s->pack * s->pack));
 }
 
-/* Words of each row after its tiles, in fours; the row of zeros has the most. */
+/* Puts on the device the words of each row beyond its tiles, in multiples of four; the row of zeros
+ * has the most. */
 static status_t kernel_put_reaches(dedisperse_kernel_t *kernel,
                                    const struct dedisperse_shape_problem *p)
 {
