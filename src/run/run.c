@@ -114,8 +114,8 @@ out:
     return st;
 }
 
-/* Checks that no input would be overwritten, before any file is made, removed or truncated. It is the
- * first to meet a file system of the products that hangs. */
+/* Checks that no input would be overwritten, before any file is made, removed or truncated. It is
+ * the first to meet a file system of the products that hangs. */
 static status_t run_protect_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
                                 const struct run_options *options)
 {
