@@ -127,10 +127,10 @@ products=(flagged.h5 part.h5)
 runs "means across borders, much memory" "$voltmill" run across.yaml
 expected=$(digest)
 clean_up
-runs "means across borders, little memory" "$voltmill" plan --set run.memory=145MiB across.yaml
+runs "means across borders, little memory" "$voltmill" plan --set run.memory=126MiB across.yaml
 grep -Eq '^  chunks +6 of 16 spectra of 4 streams' "$work/output"
 ok $? "has groups of two coarse channels"
-runs "is run" "$voltmill" run --set run.memory=145MiB across.yaml
+runs "is run" "$voltmill" run --set run.memory=126MiB across.yaml
 same "the same bytes" "$expected" "$(digest)"
 runs "and verified" "$voltmill" verify --set run.memory=110MiB flagged.h5
 clean_up
