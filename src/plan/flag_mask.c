@@ -45,7 +45,8 @@ struct flag_mask {
     struct place *theirs; /* [flag_channels] its channels by frequency, */
     struct span *touched; /* [channels] and those of them that overlap each of ours */
     unsigned char *row;
-    uint64_t row_at; /* which row that is; UINT64_MAX: none */
+    uint64_t row_at;  /* which row that is; UINT64_MAX: none; */
+    struct span read; /* and which of its channels were read */
 };
 
 /* Share of the narrower of two channels, or of the shorter of two cells, that may be rounding: what
@@ -204,6 +205,40 @@ static struct span flag_mask_rows(const flag_mask_t *mask, double from, double t
     return (struct span){(uint64_t)fmin(fmax(first, 0), rows), (uint64_t)fmin(fmax(end, 0), rows)};
 }
 
+/* Finds which of their channels lie between those that overlap a part of ours. */
+static struct span flag_mask_needs(const flag_mask_t *mask, const struct flag_mask_part *part)
+{
+    struct span needs = {mask->product->flags.channels, 0};
+    for (uint64_t i = part->first; i < part->first + part->channels; i++) {
+        for (uint64_t k = mask->touched[i].first; k < mask->touched[i].end; k++) {
+            needs.first = min_u64(needs.first, mask->theirs[k].at);
+            needs.end = max_u64(needs.end, mask->theirs[k].at + 1);
+        }
+    }
+    needs.end = max_u64(needs.first, needs.end);
+    return needs;
+}
+
+/* Reads those channels of all ifs of a row, unless they are there. Groups of coarse channels read
+ * each row anew. */
+static status_t flag_mask_read_row(flag_mask_t *mask, uint64_t row, struct span needs)
+{
+    const struct product *product = mask->product;
+    if (mask->row_at == row && mask->read.first == needs.first && mask->read.end == needs.end) {
+        return STATUS_OK;
+    }
+    mask->row_at = UINT64_MAX;
+    for (uint64_t f = 0; f < product->flags.ifs; f++) {
+        const uint64_t at = f * product->flags.channels + needs.first;
+        const uint64_t line = row * product->flags.ifs * product->flags.channels;
+        TRY(file_read(mask->fd, mask->path, product->place.flags_offset + line + at, mask->row + at,
+                      needs.end - needs.first));
+    }
+    mask->row_at = row;
+    mask->read = needs;
+    return STATUS_OK;
+}
+
 static void flag_mask_mark_row(const flag_mask_t *mask, const struct flag_mask_part *part,
                                unsigned char *flags)
 {
@@ -232,6 +267,7 @@ status_t flag_mask_mark(flag_mask_t *mask, uint64_t cell, const struct flag_mask
     double centre = mask->time.first + (double)cell * mask->time.step;
     double half = mask->time.step / 2;
     struct span rows = {0, 0};
+    struct span needs = {0, 0};
     for (size_t i = 0; i < mask->nranges; i++) {
         const struct range *range = &mask->ranges[i];
         int is_in = centre - half < range->to && centre + half > range->from;
@@ -244,16 +280,10 @@ status_t flag_mask_mark(flag_mask_t *mask, uint64_t cell, const struct flag_mask
     }
     if (mask->product) {
         rows = flag_mask_rows(mask, centre - half, centre + half);
+        needs = flag_mask_needs(mask, part);
     }
     for (uint64_t row = rows.first; row < rows.end; row++) {
-        const struct product *product = mask->product;
-        const uint64_t bytes = product->flags.ifs * product->flags.channels;
-        if (mask->row_at != row) {
-            mask->row_at = UINT64_MAX;
-            TRY(file_read(mask->fd, mask->path, product->place.flags_offset + row * bytes,
-                          mask->row, bytes));
-            mask->row_at = row;
-        }
+        TRY(flag_mask_read_row(mask, row, needs));
         flag_mask_mark_row(mask, part, flags);
     }
     return STATUS_OK;
