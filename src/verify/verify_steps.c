@@ -284,9 +284,9 @@ static status_t steps_compare_line(const struct verify *verify, uint64_t block, 
     struct {
         const char *name;
         double found, expected, most;
-    } const told[] = {
-        {"scale", found->scale, expected->scale, off},
-        {"offset", found->offset, expected->offset, centre * off + 1e-5 * others->offset}};
+    } const told[] = {{"scale", found->scale, expected->scale, off},
+                      {"offset", found->offset, expected->offset,
+                       centre * off + 1e-5 * fmax(others->offset, fabs(expected->offset))}};
     for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
         REQUIRE(fabs(told[i].found - told[i].expected) <= told[i].most, STATUS_DATA,
                 "%s is not what its job and input make of it: /%s of block %llu, channel %llu of "
