@@ -21,8 +21,8 @@
  *
  * Flags, cell by cell. */
 
-/* The part of a row that one task works on: a coarse channel of an antenna, with all of its
- * polarisations. No number of it depends on another part's. */
+/* The part of a row that one task works on: a coarse channel of an antenna, or some channels of
+ * one, with all polarisations. No number of it depends on another part's. */
 struct flag_slice {
     uint64_t antenna, coarse;
     uint64_t first, count; /* of its channels, in those of an if */
@@ -59,6 +59,7 @@ struct flag_step {
     /* The group that is worked on: */
     uint64_t antennas;
     uint64_t skipped;       /* channels before its first */
+    uint64_t parts;         /* slices of a coarse channel */
     struct chunk_kept kept; /* cells */
     size_t untold; /* first channels of each coarse one of which kurtosis decides nothing */
     int has_limits;
@@ -236,6 +237,8 @@ static void flag_measure_cells(struct flag_step *flag, const struct flag_row *ro
 {
     size_t nchannels = (size_t)slice->count;
     uint64_t spectra = flag->spec->flag.spectra;
+    const size_t before = (size_t)(slice->first % flag->spec->bank.nchannels);
+    const size_t untold = flag->untold > before ? flag->untold - before : 0;
     for (uint64_t p = 0; p < flag->pols; p++) {
         uint64_t line = slice->antenna * flag->pols + p; /* an if */
         uint64_t sum = slice->antenna * flag->sums + p;
@@ -251,9 +254,8 @@ static void flag_measure_cells(struct flag_step *flag, const struct flag_row *ro
         if (is_whole) {
             flag_kurtosis(spectra, power, squares, nchannels, values);
         }
-        if (flag->has_limits && is_whole) {
-            flag_beyond(flag->limits, values + flag->untold, nchannels - flag->untold,
-                        marks + flag->untold);
+        if (flag->has_limits && is_whole && untold < nchannels) {
+            flag_beyond(flag->limits, values + untold, nchannels - untold, marks + untold);
         }
         if (flag->judged) {
             flag_errors(flag, power, values, nchannels, flag->errors + at);
@@ -580,11 +582,14 @@ WIDE static void flag_slice(void *context, uint32_t thread, uint64_t number)
 {
     const struct flag_work *work = context;
     struct flag_step *flag = work->flag;
-    uint64_t nchannels = flag->spec->bank.nchannels;
-    const struct flag_slice slice = {.antenna = number / flag->coarse,
-                                     .coarse = number % flag->coarse,
-                                     .first = number % flag->coarse * nchannels,
-                                     .count = nchannels};
+    const uint64_t nchannels = flag->spec->bank.nchannels;
+    const uint64_t coarse = number / flag->parts % flag->coarse;
+    const uint64_t begin = number % flag->parts * nchannels / flag->parts;
+    const uint64_t end = (number % flag->parts + 1) * nchannels / flag->parts;
+    const struct flag_slice slice = {.antenna = number / flag->parts / flag->coarse,
+                                     .coarse = coarse,
+                                     .first = coarse * nchannels + begin,
+                                     .count = end - begin};
     (void)thread;
     for (uint64_t i = work->first; i < work->end; i++) {
         const struct flag_row row = flag_row_of(work, i);
@@ -609,10 +614,19 @@ WIDE static void flag_slice(void *context, uint32_t thread, uint64_t number)
     }
 }
 
+/* Returns the slices of a coarse channel: enough for all threads. Judged cells are compared within
+ * whole ones. */
+static uint64_t flag_parts(const struct flag_step *flag)
+{
+    enum { TASKS = 64, LEAST = 4096 /* channels */ };
+    const uint64_t most = max_u64(flag->spec->bank.nchannels / LEAST, 1);
+    return flag->judged ? 1 : min_u64(ceil_div_u64(TASKS, flag->antennas * flag->coarse), most);
+}
+
 /* Rows one after the other, where a mask is read for each, or flags that were decided before. */
 static status_t flag_each_row(struct flag_step *flag, const struct finish_rows *rows, uint64_t ifs)
 {
-    uint64_t slices = flag->antennas * flag->coarse;
+    const uint64_t slices = flag->antennas * flag->coarse * flag->parts;
     for (uint64_t i = 0; i < rows->count; i++) {
         struct flag_work marking = {flag, rows, i, i + 1, 1, 0};
         struct flag_work adding = {flag, rows, i, i + 1, 0, 1};
@@ -637,6 +651,7 @@ static status_t flag_run(void *step, struct finish_rows *rows)
     flag->skipped =
         is_coarse ? rows->chunk->first_stream * (uint64_t)flag->spec->bank.nchannels : 0;
     flag->kept = chunk_kept_of(&cells, rows->chunk);
+    flag->parts = flag_parts(flag);
     uint64_t ifs = is_coarse
                        ? flag->spec->nifs
                        : flag->spec->nifs * (uint64_t)rows->streams / flag->spec->archive->nstreams;
@@ -644,7 +659,7 @@ static status_t flag_run(void *step, struct finish_rows *rows)
     if (flag->mask || flag->judged || flag->wholes) {
         TRY(flag_each_row(flag, rows, ifs));
     } else {
-        finish_each(rows, flag->antennas * flag->coarse, flag_slice, &all);
+        finish_each(rows, flag->antennas * flag->coarse * flag->parts, flag_slice, &all);
     }
     rows->flagged = (struct flag_block){
         flag->flags, flag->spec->flag.has_kurtosis ? flag->kurtosis : NULL, flag->tolerance};
