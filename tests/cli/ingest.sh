@@ -69,7 +69,7 @@ done
 
 # Two banks of one reading, and observation after observation on one device.
 cat >banks.yaml <<'YAML'
-input: {files: "part-?.h5"}
+input: {files: "part-[12].h5"}
 channelise:
   - {name: coarse, channels: 128, taps: 2, backend: opencl, kernel: fused}
   - {name: fine, channels: 512, taps: 3, kernel: slide, fft: vkfft}
