@@ -128,7 +128,7 @@ $(BUILD)/tested.a: $(filter-out $(addprefix $(BUILD)/src/,$(addsuffix .o,$(UNTES
 # optimising what sanitizers add takes twice as long as the rest of compiling (pipeline/finish has a flag of its own).
 SELDOM ?=
 $(BUILD)/tests/%.o: LOOP_CFLAGS = $(or $(SELDOM),-O1)
-$(foreach room,base bench cli input io job output pipeline plan product ranks run tune verify,$(BUILD)/src/$(room)/%.o): LOOP_CFLAGS = $(SELDOM)
+$(foreach room,base bench cli compute/opencl input io job output pipeline plan product ranks run tune verify,$(BUILD)/src/$(room)/%.o): LOOP_CFLAGS = $(SELDOM)
 
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(if $(HAS_OPENCL),$(BUILD)/tests/unit/one_context.o) $(TESTED)
 	$(call step,LD)$(CC) $(ALL_LDFLAGS) $(TEST_LDFLAGS) -o $@ $^ $(LIB_LIBS) -lcmocka

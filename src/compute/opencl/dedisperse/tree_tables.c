@@ -402,10 +402,14 @@ void tree_tables_free(struct tree_tables *tables)
 /* Appends `count` zeros; *out points to them. */
 static status_t tables_grow(struct tree_list *list, uint64_t count, uint32_t **out)
 {
-    TRY(memory_grown(list->count + count, sizeof **out, "patterns of delays", &list->numbers));
+    const uint64_t all = list->count + count;
+    if (all > list->room) { /* not for each few numbers: sanitizers copy all of them */
+        TRY(memory_grown(list->count + all, sizeof **out, "patterns of delays", &list->numbers));
+        list->room = list->count + all;
+    }
     *out = list->numbers + list->count;
     memset(*out, 0, count * sizeof **out);
-    list->count += count;
+    list->count = all;
     return STATUS_OK;
 }
 

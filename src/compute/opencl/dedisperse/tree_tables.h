@@ -9,7 +9,7 @@
 /* A list of numbers that grows. */
 struct tree_list {
     uint32_t *numbers;
-    uint64_t count;
+    uint64_t count, room;
 };
 
 /* Tables of the kernel. Groups whose DMs have little in common are added row by row, before all
