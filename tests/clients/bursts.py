@@ -11,7 +11,7 @@ import time
 import h5py
 import numpy as np
 
-from common import DATA, ENVIRONMENT, ROOT, SCRATCH, VOLTMILL, Failed, finish, has_pictures, note, ok, same, scratch, synth, voltmill, write_yaml
+from common import DATA, ENVIRONMENT, ROOT, SCRATCH, VOLTMILL, Failed, finish, has_pictures, note, ok, same, scratch, synth, voltmill, warm_pictures, write_yaml
 from mocks.filterbanks import write_fil
 from mocks.halfway import halfway
 
@@ -173,6 +173,7 @@ ok(len(lines) == len(found) + 1 and lines[1].startswith(source + ","), "and line
 
 # ---- As pictures.
 if has_pictures():
+    warm_pictures()
     n = int(np.argmax(found["snr"]))
     voltmill("plot", "--candidate", str(n), "-o", "candidate.png", "--data", "candidate.csv", "found.h5")
     drawn = [line.rsplit(",", 4) for line in open(scratch("candidate.csv")).read().splitlines()[1:]]

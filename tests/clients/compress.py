@@ -8,7 +8,7 @@ import subprocess
 import h5py
 import numpy as np
 
-from common import ENVIRONMENT, SCRATCH, VOLTMILL, finish, has_pictures, note, ok, same, scratch, voltmill, write_archive, write_yaml
+from common import ENVIRONMENT, SCRATCH, VOLTMILL, finish, has_pictures, note, ok, same, scratch, voltmill, warm_pictures, write_archive, write_yaml
 
 try:
     import hdf5plugin
@@ -65,6 +65,8 @@ for name, rows in ROWS.items():
     os.rename(scratch(f"{name}.h5"), scratch(f"plain-{name}.h5"))
 ok("weights" in plain["power"], "there are weights")
 
+if has_pictures():
+    warm_pictures()
 FILTERS = {"deflate": ["2", "1"], "lz4": ["2", "32004"], "bitshuffle": ["32008"], "zstd": ["2", "32015"]}
 for compress in FILTERS:
     clear()
