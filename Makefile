@@ -177,7 +177,7 @@ check: test-deps
 	$(Q)$(MAKE) --no-print-directory $(if $(filter %.c,$(CHECKED)),$(CHECKED:%.c=$(BUILD)/%),all $(SHIMS)) $(SMALL_POCL)
 	$(Q)VOLTMILL=$(abspath $(BUILD))/voltmill PYTHON=$(PYTHON) $(PROVE) -v $(if $(filter %.c,$(CHECKED)),$(CHECKED:%.c=$(BUILD)/%),$(CHECKED))
 
-## test-unit: the unit tests alone, for example with SANITIZE=address,undefined; QUICK=1: without those that take longest
+## test-unit: the unit tests alone, for example with SANITIZE=address,undefined; QUICK=1: without those that take longest; T=NAME: one
 .PHONY: test-unit
 test-unit: test-deps
 	$(Q)$(MAKE) --no-print-directory unit-programs
@@ -241,7 +241,7 @@ build/small-pocl/made: tests/tools/small-pocl tests/tools/small_library.py $(wil
 # Built by test through a second make, after what the tests need was checked.
 .PHONY: test-programs unit-programs
 test-programs: $(TEST_PROGRAMS) $(SHIMS) $(SMALL_POCL)
-UNIT_PROGRAMS = $(filter-out $(QUICK:%=$(LONGEST)),$(filter $(BUILD)/tests/unit/%,$(TEST_PROGRAMS)))
+UNIT_PROGRAMS = $(filter-out $(QUICK:%=$(LONGEST)),$(filter $(BUILD)/tests/unit/$(or $(T),%),$(TEST_PROGRAMS)))
 unit-programs: $(UNIT_PROGRAMS) $(SMALL_POCL)
 
 $(BUILD)/tests/%.so: tests/%.c Makefile

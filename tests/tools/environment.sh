@@ -41,3 +41,5 @@ export LC_ALL=C.UTF-8
 # LLVM gives PoCL's threads a stack for signals, which the sanitizer would unmap as its own when they end.
 export ASAN_OPTIONS=new_delete_type_mismatch=0:intercept_tls_get_addr=0:use_sigaltstack=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 export LSAN_OPTIONS=suppressions=$PWD/tests/tools/leaks.txt:print_suppressions=0${LSAN_OPTIONS:+:$LSAN_OPTIONS}
+# GCC's OpenMP and the libraries of MPI and OpenCL are not built for the thread sanitizer: it does not see their locks.
+export TSAN_OPTIONS=ignore_noninstrumented_modules=1${TSAN_OPTIONS:+:$TSAN_OPTIONS}
