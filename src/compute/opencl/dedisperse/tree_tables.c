@@ -403,7 +403,7 @@ void tree_tables_free(struct tree_tables *tables)
 static status_t tables_grow(struct tree_list *list, uint64_t count, uint32_t **out)
 {
     const uint64_t all = list->count + count;
-    if (all > list->room) { /* not for each few numbers: sanitizers copy all of them */
+    if (all > list->room) { /* growing may copy all of them: seldom */
         TRY(memory_grown(list->count + all, sizeof **out, "patterns of delays", &list->numbers));
         list->room = list->count + all;
     }
