@@ -59,7 +59,6 @@ struct flag_step {
     /* The group that is worked on: */
     uint64_t antennas;
     uint64_t skipped;       /* channels before its first */
-    uint64_t parts;         /* slices of a coarse channel */
     struct chunk_kept kept; /* cells */
     size_t untold; /* first channels of each coarse one of which kurtosis decides nothing */
     int has_limits;
@@ -576,6 +575,15 @@ static struct flag_row flag_row_of(const struct flag_work *work, uint64_t at)
         .weights = rows->lost ? rows->lost->streams + at * rows->streams : NULL};
 }
 
+/* Returns the slices of a coarse channel: enough for all threads. Judged cells are compared within
+ * whole ones. */
+static uint64_t flag_parts(const struct flag_step *flag)
+{
+    enum { TASKS = 64, LEAST = 4096 /* channels */ };
+    const uint64_t most = max_u64(flag->spec->bank.nchannels / LEAST, 1);
+    return flag->judged ? 1 : min_u64(ceil_div_u64(TASKS, flag->antennas * flag->coarse), most);
+}
+
 /* A dump's numbers go where no other slice reads: its row is none after those that it is made of.
  */
 WIDE static void flag_slice(void *context, uint32_t thread, uint64_t number)
@@ -583,10 +591,11 @@ WIDE static void flag_slice(void *context, uint32_t thread, uint64_t number)
     const struct flag_work *work = context;
     struct flag_step *flag = work->flag;
     const uint64_t nchannels = flag->spec->bank.nchannels;
-    const uint64_t coarse = number / flag->parts % flag->coarse;
-    const uint64_t begin = number % flag->parts * nchannels / flag->parts;
-    const uint64_t end = (number % flag->parts + 1) * nchannels / flag->parts;
-    const struct flag_slice slice = {.antenna = number / flag->parts / flag->coarse,
+    const uint64_t parts = flag_parts(flag);
+    const uint64_t coarse = number / parts % flag->coarse;
+    const uint64_t begin = number % parts * nchannels / parts;
+    const uint64_t end = (number % parts + 1) * nchannels / parts;
+    const struct flag_slice slice = {.antenna = number / parts / flag->coarse,
                                      .coarse = coarse,
                                      .first = coarse * nchannels + begin,
                                      .count = end - begin};
@@ -614,19 +623,10 @@ WIDE static void flag_slice(void *context, uint32_t thread, uint64_t number)
     }
 }
 
-/* Returns the slices of a coarse channel: enough for all threads. Judged cells are compared within
- * whole ones. */
-static uint64_t flag_parts(const struct flag_step *flag)
-{
-    enum { TASKS = 64, LEAST = 4096 /* channels */ };
-    const uint64_t most = max_u64(flag->spec->bank.nchannels / LEAST, 1);
-    return flag->judged ? 1 : min_u64(ceil_div_u64(TASKS, flag->antennas * flag->coarse), most);
-}
-
 /* Rows one after the other, where a mask is read for each, or flags that were decided before. */
 static status_t flag_each_row(struct flag_step *flag, const struct finish_rows *rows, uint64_t ifs)
 {
-    const uint64_t slices = flag->antennas * flag->coarse * flag->parts;
+    const uint64_t slices = flag->antennas * flag->coarse * flag_parts(flag);
     for (uint64_t i = 0; i < rows->count; i++) {
         struct flag_work marking = {flag, rows, i, i + 1, 1, 0};
         struct flag_work adding = {flag, rows, i, i + 1, 0, 1};
@@ -651,7 +651,6 @@ static status_t flag_run(void *step, struct finish_rows *rows)
     flag->skipped =
         is_coarse ? rows->chunk->first_stream * (uint64_t)flag->spec->bank.nchannels : 0;
     flag->kept = chunk_kept_of(&cells, rows->chunk);
-    flag->parts = flag_parts(flag);
     uint64_t ifs = is_coarse
                        ? flag->spec->nifs
                        : flag->spec->nifs * (uint64_t)rows->streams / flag->spec->archive->nstreams;
@@ -659,7 +658,7 @@ static status_t flag_run(void *step, struct finish_rows *rows)
     if (flag->mask || flag->judged || flag->wholes) {
         TRY(flag_each_row(flag, rows, ifs));
     } else {
-        finish_each(rows, flag->antennas * flag->coarse * flag->parts, flag_slice, &all);
+        finish_each(rows, flag->antennas * flag->coarse * flag_parts(flag), flag_slice, &all);
     }
     rows->flagged = (struct flag_block){
         flag->flags, flag->spec->flag.has_kurtosis ? flag->kurtosis : NULL, flag->tolerance};
