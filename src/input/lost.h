@@ -18,8 +18,8 @@ status_t lost_add(struct lost_list *list, uint64_t first, uint64_t samples, cons
 /* Sorts the ranges, and makes them disjoint; ranges that touch and have one reason are joined. */
 void lost_join(struct lost_list *list);
 
-/* Fills archive->lost of an archive with its selection. Samples in gaps are not lost. Fails with
- * DEVICE (memory). */
+/* Fills archive->losses.lost, empty before, of an archive with its selection. Samples in gaps are
+ * not lost. Fails with DEVICE (memory). */
 status_t lost_apply(struct archive *archive);
 
 /* Shortens an archive of one part to its first `samples` samples (at least 1, at most all): the

@@ -8,7 +8,8 @@
 
 #include <sys/types.h>
 
-/* Runs `python3 -I` with a command of the module and its arguments (up to NULL), and appends its
+/* Runs `python3 -I` with a command of the module and its arguments (up to NULL, at most 63; further
+ * ones are dropped), and appends its
  * standard output to *out. Lines on its standard error ("note: ...") are notes. If it fails, the
  * last one ("error: ...") is the cause, and its exit status the status if it is one of the
  * program's. Fails with DEVICE if Python or a package is not installed (says which one to install),

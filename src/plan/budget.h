@@ -45,8 +45,9 @@ uint64_t budget_hdf5_bytes(const struct channelise_plan *work);
 uint64_t budget_formats_bytes(const struct channelise_plan *work);
 uint64_t budget_fixed_bytes(const struct channelise_plan *work);
 
-/* Returns the bytes that completing products takes, instead of blocks, when all rows are there:
- * their medians, and compressing them. */
+/* Returns all bytes that a rank takes while it completes products, when all rows are there and no
+ * block is left: BUDGET_BASE_BYTES, the plan's tables, and the most that one product takes for its
+ * medians or to compress it. */
 uint64_t budget_end_bytes(const struct channelise_plan *work);
 
 /* Returns the bytes that a rank is planned to take, of `bytes` that were counted for a cut: in the

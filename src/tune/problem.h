@@ -76,7 +76,8 @@ status_t tune_problem_words(const struct tune_problem *problem, const uint32_t *
 int tune_problem_parse(const struct tune_problem *problem, const char *words, uint32_t *values)
     __attribute__((warn_unused_result));
 
-/* Sets *out to whether a case can use a configuration. Fails with DEVICE. */
+/* Sets *out to whether a case can use a configuration. Fails with USAGE if the requested method
+ * cannot do the case, as filter_candidates(); with DEVICE. */
 status_t tune_problem_fits(const struct tune_problem *problem, backend_t *backend, const void *spec,
                            const uint32_t *values, int *out);
 

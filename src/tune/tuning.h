@@ -38,8 +38,9 @@ struct tuning {
 };
 
 /* Looks a case up in the database (NULL: the user's own). Failures of the database are warnings.
- * Not collective: on many ranks, one calls this and sends the result to the others. `spec` must
- * outlive the tuning. The caller calls tuning_end() in any case. Fails with DEVICE (memory). */
+ * Not collective: on many ranks, one calls this and sends the result to the others. `backend` and
+ * `spec` must outlive the tuning. The caller calls tuning_end() in any case. Fails with DEVICE
+ * (memory), and as tune_problem_fits(). */
 status_t tuning_begin(const struct tune_problem *problem, backend_t *backend, const void *spec,
                       const char *database, struct tuning *out);
 void tuning_end(struct tuning *tuning);

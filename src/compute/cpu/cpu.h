@@ -58,7 +58,8 @@ uint64_t cpu_submit(pool_t *pool, const struct pool_block *block, buffer_t *in, 
 /* Waits for a block; does nothing for number 0, as in a half-made stage. */
 void cpu_settle(pool_t *pool, uint64_t number);
 
-/* Whether samples of `count` streams, whose parts lie at these offsets, are neighbours. */
+/* Returns whether samples of `count` streams are neighbours, in the order of the streams: parts at
+ * offsets re[i] and im[i] (bytes, [count]), each sample `bytes` long with both parts. */
 int cpu_are_beside(const size_t *re, const size_t *im, uint32_t count, size_t bytes);
 
 #endif

@@ -59,8 +59,10 @@ struct dispersion {
     double *coherent_dms; /* [ndms], beside it */
 };
 
-/* Computes all but the table, which may be larger than memory. Fails with USAGE (a frequency, time
- * or DM out of range; delays beyond 2^31 samples), DEVICE (memory). */
+/* Computes all but the table, which may be larger than memory. Copies what it keeps of `spec`;
+ * dispersion_free() frees *out. A failure leaves *out as it was. Fails with USAGE (no channel, no
+ * DM; a frequency, time or DM out of range; a delay of more than 2^30 samples, late or early),
+ * DEVICE (memory). */
 status_t dispersion_settle(const struct dispersion_spec *spec, struct dispersion *out);
 /* Settles the dispersion, and fills its table. Fails as dispersion_settle(), or with DEVICE
  * (memory). */

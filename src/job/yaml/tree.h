@@ -121,8 +121,8 @@ double tree_number(struct tree *from, const char *path, double otherwise);
 /* Returns the number of members or entries at a dotted path; 0 if there is no node. */
 size_t tree_count(struct tree *from, const char *path);
 
-/* Reads a whole number: digits, or a number such as 1e6 whose value is whole. Returns 0 when it is
- * none. */
+/* Reads a whole number: digits (at most 2^64 - 1), or a number such as 1e6 whose value is whole (0
+ * to 2^53). Returns 0 when it is none or larger, and leaves *value unchanged. */
 int tree_parse_whole(const char *text, uint64_t *value) __attribute__((warn_unused_result));
 
 /* Reads a number: digits, sign, point and exponent. Returns 0 when it is none. */

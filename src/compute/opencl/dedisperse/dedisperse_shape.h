@@ -50,8 +50,8 @@ uint32_t dedisperse_shape_registers(const struct dedisperse_shape_problem *probl
                                     const struct dedisperse_shape *shape);
 
 /* Return the samples and the DMs of a tile; the rows of `delays` and of the table, rounded up to
- * whole chunks; the words of a staged row. dedisperse_shape_options() appends constants for the
- * compiler. */
+ * whole chunks, and of floats also to a multiple of 16; the words of a staged row.
+ * dedisperse_shape_options() appends constants for the compiler. */
 uint32_t dedisperse_shape_tile_samples(const struct dedisperse_shape *shape);
 uint32_t dedisperse_shape_tile_dms(const struct dedisperse_shape *shape);
 uint32_t dedisperse_shape_padded(const struct dedisperse_shape_problem *problem,
