@@ -217,10 +217,14 @@ out:
 status_t verify_overrides(const struct verify *verify, const char *const *before,
                           const char *const *after, const char ***out, uint32_t *count)
 {
-    enum { MOST_OF_KIND = 8 };
-    uint32_t n = 0;
+    uint32_t n = 1; /* on_bad */
     const char **sets = NULL;
-    TRY(memory_zeroed(verify->options->nsets + MOST_OF_KIND, sizeof *sets, "overrides", &sets));
+    for (const char *const *one = before; *one; one++, n++) {
+    }
+    for (const char *const *one = after; *one; one++, n++) {
+    }
+    TRY(memory_zeroed(verify->options->nsets + n, sizeof *sets, "overrides", &sets));
+    n = 0;
     for (; *before; before++) {
         sets[n++] = *before;
     }

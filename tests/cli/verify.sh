@@ -211,6 +211,16 @@ tiny tiny spectra
 tiny tiniest spectra
 rm power.h5
 
+# --- as many filters as a job may have: verify overrides a key of each
+{
+    printf '%s\n' "input: {files: islands.h5}" "channelise: {channels: 64, taps: 4}" "filter:"
+    for _ in {1..8}; do echo '  - {design: {kind: lowpass, edges: [300e3, 400e3], offset: true}}'; done
+    echo 'products: [{kind: power, file: power.h5, integrate: 16, min_weight: 0}]'
+} >eight.yaml
+runs "eight filters" "$voltmill" run eight.yaml
+runs "eight filters: verify" "$voltmill" verify power.h5
+rm power.h5
+
 # --- filters leave little of what goes in: rounding is relative to that, and what is wrong is found all the same
 cat >islands.yaml <<'END'
 input: {files: islands.h5}
