@@ -2,7 +2,7 @@
  *
  * Time: sample n of an observation is taken at start + n / rate. Spectrum s is made of the T * P
  * samples from s H on (H, the hop, is P, of oversampled banks less) and stamped with their centre,
- * the mean of their times; a dump is stamped with the mean of its spectra. A dump reaches half a
+ * the mean of their times; a row is stamped with the mean of its spectra. A row reaches half a
  * step to either side of its stamp.
  *
  * Frequency: channel k of a coarse channel with centre f (frequencies of channel centres):
@@ -20,15 +20,15 @@
 #include <stdint.h>
 
 struct time_axis {
-    double first; /* centre of dump 0, seconds after sample 0 of the observation */
-    double step;  /* seconds from dump to dump */
+    double first; /* centre of row 0, seconds after sample 0 of the observation */
+    double step;  /* seconds from row to row */
 };
 
-/* Returns the leading edge of dump 0, seconds after sample 0: where headers' `tstart` is. */
+/* Returns the leading edge of row 0, seconds after sample 0: where headers' `tstart` is. */
 double axes_leading_edge(struct time_axis axis);
 
-/* Returns the time axis of spectra or rows, in seconds after sample 0. `hop`: samples from one
- * spectrum to the next. */
+/* Returns the time axis of spectra or rows, in seconds after sample 0. `first_sample` is that of
+ * spectrum 0, `samples_per_spectrum` P, `hop` H, `integrate` the spectra of a row, at least 1. */
 struct time_axis axes_time(double sample_rate_hz, uint64_t first_sample,
                            uint64_t samples_per_spectrum, uint32_t taps, uint64_t hop,
                            uint64_t integrate);
@@ -47,7 +47,7 @@ struct sample_time {
 };
 
 /* Convert `seconds`, or the time from one instant to another, at `rate` samples a second. Beyond
- * 2^62 samples: 2^62. */
+ * 2^62 samples to either side: `whole` is 2^62 or -2^62, the rest 0. */
 struct sample_time sample_time_of(double seconds, double rate);
 struct sample_time sample_time_between(struct utc from, struct utc to, double rate);
 

@@ -32,8 +32,8 @@ struct boxes {
 /* Best box of a cell as a product stores it; all zero: no box reaches the threshold. */
 struct peak {
     float snr;
-    uint16_t width; /* times of the box, which begins */
-    uint8_t offset; /* from the cell's first time to the box's */
+    uint16_t width; /* times of the box */
+    uint8_t offset; /* from the cell's first time to the box's first */
     uint8_t above;  /* single times of the cell that reach the threshold */
 };
 
@@ -47,8 +47,8 @@ uint32_t boxes_step(uint32_t width);
  * threshold by the possible gain of moving its edges. */
 float boxes_least(const struct boxes *boxes);
 
-/* Returns the boxes and blocks of a search in `outputs` times. Blocks are long compared with the
- * widest box, so that the error of their mean is negligible. */
+/* Returns the boxes and blocks of a search in `outputs` times. A block has 4096 times or 16 of the
+ * widest boxes, the longer, so that the error of its mean is negligible. */
 struct boxes boxes_of(uint32_t widths, double threshold, uint64_t outputs);
 
 /* Returns the cells of a series. */
@@ -62,8 +62,8 @@ struct boxes_block {
 };
 struct boxes_block boxes_block_at(const struct boxes *boxes, uint64_t time);
 
-/* Return the times that the blocks of times first .. end - 1 need; both are multiples of a block,
- * except the series' end. */
+/* Return the times that the blocks of times first .. end - 1 need: from the first result up to
+ * before the second. first < end; both are multiples of a block, except the series' end. */
 uint64_t boxes_need_from(const struct boxes *boxes, uint64_t first, uint64_t end);
 uint64_t boxes_need_end(const struct boxes *boxes, uint64_t end);
 

@@ -51,19 +51,23 @@ struct delay_table {
 typedef struct delay_model delay_model_t;
 
 /* Creates a model from the geometry: the time by which a plane wave reaches a station later than
- * the reference place. Its error is below 1e-17 s for 100 km, 1e-15 s for the whole Earth. Fails
- * with USAGE (dates), DEVICE (memory). */
+ * the reference place. Its error is below 1e-17 s for 100 km, 1e-15 s for the whole Earth. Copies
+ * what it keeps of `spec`; delay_model_destroy() frees *out, and takes NULL. Fails with USAGE
+ * (dates; more than 2^20 intervals), DEVICE (memory). */
 status_t delay_model_create(const struct delay_spec *spec, delay_model_t **out);
 
-/* Creates a model from a table of delays. Of `spec`, positions and directions do not count: station
- * i of the model is column `stations[i]` of the table, direction i `directions[i]`. Fails with
- * USAGE (a table that does not cover from_s .. to_s, or of more than 16 terms), DEVICE (memory). */
+/* Creates likewise a model from a table of delays. Observer, positions and directions of `spec` are
+ * ignored, except the numbers nstations and ndirections: station i of the model is column
+ * stations[i] of the table, [nstations], direction i is directions[i], [ndirections]. Fails with
+ * USAGE (a table that does not cover from_s .. to_s, is empty, or has more than 16 terms), DEVICE
+ * (memory). */
 status_t delay_model_create_table(const struct delay_spec *spec, const struct delay_table *table,
                                   const uint32_t *stations, const uint32_t *directions,
                                   delay_model_t **out);
 void delay_model_destroy(delay_model_t *model);
 
-/* Splits the time of sample `number` / `rate_hz` into two doubles whose sum is it to 1e-30. */
+/* Splits the time of a sample, number / rate_hz, into two doubles, the larger first. Their sum has
+ * a relative error below 1e-30. */
 void delay_split_time(uint64_t number, double rate_hz, double seconds[2]);
 
 /* delay_at(): the whole delay of a station in seconds, geometry and clock, at time seconds[0] +

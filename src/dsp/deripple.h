@@ -29,10 +29,11 @@ struct deripple {
     double left_db;   /* power of the omitted part of the response, relative to all of it */
 };
 
-/* Designs the filter. `coeff` [count], of `points` a channel; `ratio` of the channels' width to
- * their spacing, 1/1: critically sampled. Fails with USAGE where the prototype falls to less than a
- * tenth (20 dB) in the kept part, which is another number of points then; with DEVICE (memory).
- * `who` begins messages. */
+/* Designs the filter. coeff: double [count], `points` a channel; `ratio`: the channels' width over
+ * their spacing, >= 1; 1/1: critically sampled. `who` begins messages. Fails with USAGE if count /
+ * points is not 1 .. 1024, or if the prototype has no gain at the centre, or less than a tenth of
+ * it (-20 dB) somewhere in the kept part, as with a wrong number of points; with DEVICE (memory).
+ */
 status_t deripple_make(const char *who, const double *coeff, uint64_t count, uint32_t points,
                        struct ratio ratio, struct deripple *out);
 

@@ -20,7 +20,7 @@ struct earth {
 /* Finds the orientation at a moment in the text of a file finals2000A (all, data or daily): columns
  * of Bulletin A at 0 h UTC of each day, interpolated linearly between two days. UT1 - UTC is
  * interpolated without the leap second that may be between them. `path` names the file in
- * messages. Fails with DATA: no such file, or a moment that it does not cover. */
+ * messages. Fails with DATA: a text that is no such file, or does not cover the moment. */
 status_t earth_find(const char *path, const char *text, size_t length, struct utc utc,
                     struct earth *out);
 
@@ -40,8 +40,8 @@ struct moment {
  * 1e-11 s. */
 struct moment moment_of_utc(struct utc utc);
 
-/* A place on the Earth in ITRF and in geodetic coordinates of WGS84. Both functions make it of
- * either. */
+/* A place on the Earth in ITRF and in geodetic coordinates of WGS84. Each of the two functions
+ * computes one of these from the other. */
 struct earth_place {
     double xyz_m[3];
     double lon_rad, lat_rad, height_m;

@@ -17,8 +17,8 @@
 #include <math.h>
 #include <stdint.h>
 
-/* Computes the kurtosis from sums over `count` >= 2 spectra. NaN if they do not suffice: no power,
- * or sums beyond the range in which 32-bit floats have all digits. */
+/* Computes K from S1 = `power` and S2 = `squares`, sums over `count` >= 2 spectra. NaN if they do
+ * not suffice: no power, or sums beyond the range in which 32-bit floats have all digits. */
 static inline float kurtosis_of(uint64_t count, float power, float squares)
 {
     const double least_square = 1e-34; /* below it a mean of |Y|^4 is of numbers that lost digits */

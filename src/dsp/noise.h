@@ -17,7 +17,8 @@ struct noise_key {
 
 typedef struct noise noise_t;
 
-/* Creates the table of noise. Fails with DEVICE (memory). */
+/* Creates the table of noise. noise_destroy() frees it, and takes NULL. Fails with DEVICE (memory).
+ */
 status_t noise_create(noise_t **out);
 void noise_destroy(noise_t *noise);
 

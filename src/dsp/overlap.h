@@ -55,7 +55,7 @@ struct overlap overlap_sum(uint64_t count);
 /* Returns a stage of sums over channels that come least[s] to most[s] rows later; tables must
  * outlive the stage. */
 struct overlap overlap_delays(const uint32_t *least, const uint32_t *most);
-/* Returns a stage of overlap_delays() with one stream. */
+/* Returns likewise a stage whose delays are the same for all streams; it needs no tables. */
 struct overlap overlap_delay(uint32_t least, uint32_t most);
 
 /* Returns the input rows that output row 0 of a stream needs. */
@@ -64,8 +64,9 @@ struct overlap_rows overlap_reach(const struct overlap *stage, uint32_t stream);
  * bits. */
 status_t overlap_needs(const struct overlap *stage, uint32_t stream, struct overlap_rows rows,
                        struct overlap_rows *out);
-/* Computes the output rows that can be made of these input rows, if no others are available. Fails
- * with USAGE. */
+/* Computes the output rows that can be made of these input rows, if no others are available: each
+ * by its own input, whatever its grain; {0, 0} if there are none. Fails with USAGE beyond 64 bits.
+ */
 status_t overlap_makes(const struct overlap *stage, uint32_t stream, struct overlap_rows rows,
                        struct overlap_rows *out);
 
@@ -96,11 +97,11 @@ struct overlap_node {
  *
  *   rows   [count] in: requested for themselves; out: to be made, in rows[0] to be read
  *
- * Fails with USAGE. */
+ * count >= 1. Fails with USAGE beyond 64 bits; `rows` are then undefined. */
 status_t overlap_tree_needs(const struct overlap_node *nodes, uint32_t count, uint32_t stream,
                             struct overlap_rows *rows);
-/* Goes from rows[0], the available input, to the rows that each node can make of it. Fails with
- * USAGE. */
+/* Goes from rows[0], the available input, to the rows that each node can make of it. Fails
+ * likewise. */
 status_t overlap_tree_makes(const struct overlap_node *nodes, uint32_t count, uint32_t stream,
                             struct overlap_rows *rows);
 

@@ -18,8 +18,9 @@
  *            C = 8192 (32 rms below, 224 above)
  *   spectra  rms of real and imaginary parts; scale = rms / R: 8 rms to either side, or 128
  *
- * then rounded to 32-bit floats. Lines that are all zero or all NaN have the scale 1. All functions
- * are pure; every machine gives the same bytes. */
+ * A scale above 0 is at least 2^-124. It is rounded to a 32-bit float, and then the offset that
+ * follows from it. Lines that are all zero or all NaN have the scale 1. All functions are pure;
+ * every machine gives the same bytes. */
 #ifndef VOLTMILL_DSP_STEPS_H
 #define VOLTMILL_DSP_STEPS_H
 
@@ -58,8 +59,8 @@ static inline double steps_of(float value, float offset, float factor)
 }
 
 /* Statistics of lines, each [lines]. Of power: its first number, the sums of the differences from
- * it and of their squares. Of spectra: the sum of squares. Then the count of numbers (or pairs).
- * All are 0 at the beginning. */
+ * it and of their squares. Of spectra: the sum of squares; `first` and `sum` are unused. Then the
+ * count of finite numbers (or pairs). All are 0 at the beginning. */
 struct steps_sums {
     double *first, *sum, *squares, *count;
 };
@@ -85,14 +86,14 @@ struct steps_rows {
     const float *offset;  /* [lines]; of spectra unused */
     const float *factor;  /* [lines] */
     void *out;            /* the numbers of form.bits */
-    uint16_t *low, *high; /* [lines]: what is clipped there is added */
+    uint16_t *low, *high; /* [lines]: clipped numbers are added, modulo 2^16 */
     int *any;             /* NULL, or becomes 1 where something may have been clipped */
 };
 
 /* Quantises rows, and adds the clipped numbers to low and high. */
 void steps_store(const struct steps_rows *work);
 
-/* Returns the stored number `at` of a row. */
+/* Returns the stored number `at` of a row; of spectra line i has the numbers 2 i and 2 i + 1. */
 int32_t steps_number(struct steps_form form, const void *row, size_t at);
 
 /* Returns the value next to `expected` among those that the number can represent: the ends of the
@@ -100,8 +101,9 @@ int32_t steps_number(struct steps_form form, const void *row, size_t at);
 float steps_nearest(struct steps_form form, int32_t number, float scale, float offset,
                     float expected);
 
-/* Converts a row back to floats: scale q + offset in double, rounded to the nearest float; NaN for
- * the reserved number. */
+/* Converts a row back to floats [lines], of spectra [lines][2]: scale q + offset in double, rounded
+ * to the nearest float; NaN for the reserved number. scale, offset: [lines]; the offset is read and
+ * added for spectra, too. */
 void steps_load(struct steps_form form, const void *row, size_t lines, const float *scale,
                 const float *offset, float *out);
 

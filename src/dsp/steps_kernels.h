@@ -6,8 +6,9 @@
 #include "dsp/steps.h"
 
 struct steps_kernels {
-    /* Do whole registers of the first lines, with the bytes of steps_store() and steps_measure() of
-     * power, and return how many. An instruction set without fused multiply-adds does none. */
+    /* Do whole registers of the first lines, with the bytes of steps_store(), and of
+     * steps_measure() for power alone, and return the number of lines done. An instruction set
+     * without fused multiply-adds does none. */
     size_t (*store)(const struct steps_rows *work);
     size_t (*measure)(const float *rows, size_t count, size_t stride, size_t lines,
                       struct steps_sums sums);

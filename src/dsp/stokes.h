@@ -24,8 +24,8 @@
 #define STOKES_V_OF_RIGHT 1
 
 /* Recognises two polarisations by their names (X and Y, MeerKAT's 0x and 0y, H and V: H counts as
- * X; R and L, RCP and LCP; upper or lower case), and sets all but the sign of V. Returns 0 if they
- * are none of these. */
+ * X; R and L, RCP and LCP; in either order, upper or lower case), and sets all but the sign of V.
+ * Returns 0 if they are none of these, and leaves *out unchanged. */
 int stokes_of_names(const char *a, const char *b, struct stokes *out)
     __attribute__((warn_unused_result));
 
@@ -38,7 +38,8 @@ static inline int stokes_is_linear(const struct stokes *stokes)
 /* Computes I, Q, U, V of `count` channels, in float: sums and differences of two numbers, and twice
  * one. The lines of `out` may be those of `sums`.
  *
- *   sums   |A|^2, |B|^2, Re A B*, Im A B* */
+ *   sums   |A|^2, |B|^2, Re A B*, Im A B*, each [count]; A and B as stokes_of_names() got them
+ *   out    I, Q, U, V, each [count] */
 void stokes_iquv(const struct stokes *stokes, size_t count, const float *const sums[4],
                  float *const out[4]);
 

@@ -44,8 +44,8 @@ void chirp_delays(const struct chirp *chirp, double *least, double *most);
 int64_t chirp_shift(const struct chirp *chirp);
 
 /* Returns the guard: samples before and after the delays in which chirp_response() lets the ringing
- * of the band's sharp edges decay: the least that keeps `edge_hz`, else of the delays' span in
- * samples. */
+ * of the band's sharp edges decay. It is the fewest that keep `edge_hz`, at most CHIRP_MOST_TAPS;
+ * with edge_hz 0 it is 4 sqrt(span), at least 384. `span`: of the delays, in samples. */
 uint64_t chirp_guard(const struct chirp *chirp, double span);
 
 /* Returns the width in Hz at each of the band's edges in which a response with that guard may be
@@ -63,8 +63,10 @@ status_t chirp_reach(const struct chirp *chirp, double least, double most, int64
                      uint32_t *taps);
 
 /* Computes the response at the `length` frequencies of an FFT (compute/filter.h:
- * filter_response_t): out [length][2], length a power of two and at least the T of chirp_reach().
- * For real samples out[length - k] is the conjugate of out[k], and 0 Hz and half the rate are real.
+ * filter_response_t): out [length][2], length a power of two, at least the T of chirp_reach() and
+ * at most 2^31. `roots` are those of chirp_roots_create(). Works with up to 8 threads
+ * (pool_each()). For real samples out[length - k] is the conjugate of out[k], and 0 Hz and half the
+ * rate are real.
  *
  * It is the exact chirp (chirp_exact()) but for this: that jumps where the band's
  * edges meet, so it rings on as 1 / (2 pi k) k samples away from either end of the delays, for
@@ -83,10 +85,10 @@ void chirp_response(const struct chirp *chirp, double (*roots)[2], uint32_t leng
 status_t chirp_roots_create(double (**out)[2]);
 
 /* Computes the exact chirp at frequencies first .. first + count - 1 of an FFT of any length, in
- * its order (the upper half negative), into out [count][2]: the factor defined above, without
- * `shift`, correct to 1e-11 turns at any DM. Bit-identical on every machine and for any cut. Of
- * real samples number length - k is the conjugate of number k, and 0 Hz and half the rate are 1 or
- * -1: its modulus is 1 everywhere, and the inverse undoes it. */
+ * its order (the upper half negative), into out [count][2]: the factor defined above, less the
+ * delay of `shift` samples, correct to 1e-11 turns at any DM. Bit-identical on every machine and
+ * for any cut. Of real samples number length - k is the conjugate of number k, and 0 Hz and half
+ * the rate are 1 or -1: its modulus is 1 everywhere, and the inverse undoes it. */
 void chirp_exact(const struct chirp *chirp, uint32_t length, uint32_t first, uint32_t count,
                  double (*restrict out)[2]);
 

@@ -19,8 +19,9 @@ struct ddplan_range {
 
 /* Plans ranges of DMs from `start` to `end` (pc cm^-3), and the number of samples that each adds
  * up. A pulse's width (in squares: sample, width_seconds, smearing within channels) grows by at
- * most the factor `tolerance`. DMs of each range are those of dispersion_tolerant(), and begin at
- * whole millionths. The DMs of `spec` are ignored. Fails as dispersion_tolerant(). */
+ * most the factor `tolerance`. DMs of each range are those of dispersion_tolerant(), at most `most`
+ * of them, and begin at whole millionths. *count: ranges, at least 1. The DMs of `spec` are
+ * ignored. Fails as dispersion_tolerant(). */
 status_t ddplan_make(const struct dispersion_spec *spec, double start, double end,
                      double width_seconds, double tolerance, uint32_t most,
                      struct ddplan_range out[DDPLAN_RANGES], uint32_t *count);

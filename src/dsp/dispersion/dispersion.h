@@ -34,7 +34,7 @@ struct dispersion_spec {
      *       + D (DM - coherent_dm) (1 / f^2 - 1 / r^2)
      *
      * delay_hz: [nchannels] v, Hz; NULL: none was applied */
-    double coherent_dm, coherent_constant;
+    double coherent_dm, coherent_constant; /* has no default */
     const double *delay_hz;
 };
 
@@ -45,8 +45,8 @@ struct dispersion_spec {
  *                                      zero), less origin
  *
  * origin is the minimum rounded delay: 0 where the reference is the highest frequency, else outputs
- * begin elsewhere than inputs. `largest` is the maximum entry: N outputs take N + largest
- * inputs. */
+ * begin elsewhere than inputs. `largest`, at most 2^31, is the maximum entry: N outputs take
+ * N + largest inputs. */
 struct dispersion {
     uint32_t nchannels, ndms;
     uint32_t *table; /* NULL: dispersion_rows() computes the rows that are needed */
@@ -61,8 +61,8 @@ struct dispersion {
 
 /* Computes all but the table, which may be larger than memory. Copies what it keeps of `spec`;
  * dispersion_free() frees *out. A failure leaves *out as it was. Fails with USAGE (no channel, no
- * DM; a frequency, time or DM out of range; a delay of more than 2^30 samples, late or early),
- * DEVICE (memory). */
+ * DM; a frequency, the reference, time or DM out of range; a delay of more than 2^30 samples, late
+ * or early), DEVICE (memory). */
 status_t dispersion_settle(const struct dispersion_spec *spec, struct dispersion *out);
 /* Settles the dispersion, and fills its table. Fails as dispersion_settle(), or with DEVICE
  * (memory). */
@@ -78,8 +78,8 @@ uint32_t dispersion_delay(const struct dispersion *delays, uint32_t dm, uint32_t
 /* Frees the tables; takes {0}, too. */
 void dispersion_free(struct dispersion *delays);
 
-/* Makes a list of DMs: start + i * step, i < count. free() returns it. Fails with USAGE (step <= 0
- * with count > 1, start < 0), DEVICE. */
+/* Makes a list of DMs: start + i * step, i < count. The caller frees *out by free(). Fails with
+ * USAGE (step <= 0 with count > 1, start < 0), DEVICE (memory). */
 status_t dispersion_linear(double start, double step, uint32_t count, double **out);
 
 /* Makes a list of DMs from start up to the first one that is not below `end`, so far apart that a
@@ -93,8 +93,9 @@ status_t dispersion_linear(double start, double step, uint32_t count, double **o
  *   a = 2 D df / f^3 (f, df in MHz: centre of the band, width of a channel), b = a nchannels / 4.
  *
  * L. Levin's algorithm, as B. Barsdell wrote it down in dedisp (Barsdell et al. 2012, MNRAS 422,
- * 379: generate_dm_list()). free() returns the list. Fails with USAGE (one channel, no bandwidth,
- * start < 0, end < start, a tolerance <= 1, more than `most` DMs), DEVICE (memory). */
+ * 379: generate_dm_list()). Frequencies, constant and sampling time of `spec` count alone. The
+ * caller frees *out by free(). Fails with USAGE (one channel, no bandwidth, start < 0, end < start,
+ * a tolerance <= 1, more than `most` DMs), DEVICE (memory). */
 status_t dispersion_tolerant(const struct dispersion_spec *spec, double start, double end,
                              double width_seconds, double tolerance, uint32_t most, double **out,
                              uint32_t *count);
@@ -121,8 +122,8 @@ struct dispersion_share dispersion_grid_share(const struct dispersion_grid *grid
 
 /* Runs dispersion_settle() for the share of coherent DM `only` (grid->count: of all DMs, in their
  * order). `origin` and `largest` are always those of all DMs, so that all shares have outputs at
- * the same times. spec->dms are all DMs, ascending; spec->coherent_dm is ignored, delay_hz is
- * required. Fails as dispersion_settle(). */
+ * the same times. A share may have no DM: out->ndms is 0 then. spec->dms are all DMs, at least one,
+ * ascending; spec->coherent_dm is ignored, delay_hz is required. Fails as dispersion_settle(). */
 status_t dispersion_grid_settle(const struct dispersion_grid *grid, uint32_t only,
                                 const struct dispersion_spec *spec, struct dispersion *out);
 
@@ -151,7 +152,9 @@ struct subbands {
 
 enum { SUBBANDS_GROUP = 8 };
 
-/* Plans the steps. `group` 0: SUBBANDS_GROUP. Fails with DEVICE (memory). */
+/* Plans the steps of delays with a table (dispersion_create()). `group` 0: SUBBANDS_GROUP. Takes
+ * memory for `inner` as if each DM were a step. subbands_free() frees *out, and takes {0}. Fails
+ * with DEVICE (memory). */
 status_t subbands_create(const struct dispersion *delays, uint32_t group, struct subbands *out);
 void subbands_free(struct subbands *steps);
 

@@ -32,25 +32,26 @@ struct dual_bank {
 
 struct dual {
     uint32_t taps;   /* of g: [taps][points] */
-    int64_t first;   /* g[i] is at first + i, in b's own numbers: (T - taps) C / 2 */
+    int64_t first;   /* g[i] is at first + i, in b's own numbers: (T - taps) C / 2, rounded up */
     double *coeff;   /* free() returns it */
     double error_db; /* of white noise: the power of x^ - x over that of x */
-    double noise;    /* power of white noise that is added to every channel, relative to what
-                        white voltages leave there: of it so much is in x^, relative to x */
+    double noise;    /* power of noise in x^ over that of x, if white noise is added to every
+                        channel, as strong there as white voltages x */
 };
 
-/* Computes the dual of `taps` taps (at least 1). Fails with DEVICE (memory); with USAGE if some
- * samples contribute nothing to the bank's spectra, or there are too many equations to solve. */
+/* Computes the dual of `taps` taps (at least 1). Fails with DEVICE (memory); with USAGE if the
+ * prototype is zero or not finite, or there are too many equations to solve: some 250 taps of both
+ * filters together. */
 status_t dual_create(const struct dual_bank *bank, uint32_t taps, struct dual *out);
 
 /* Computes the dual of the fewest taps whose error is at most `error_db` (negative). If `most` taps
- * do not suffice, computes the dual of `most` taps, which is no failure: out->error_db reports it.
- * Fails as dual_create(). */
+ * (at least 1) do not suffice, computes the dual of `most` taps, which is no failure: out->error_db
+ * reports it. Fails as dual_create(). */
 status_t dual_design(const struct dual_bank *bank, double error_db, uint32_t most,
                      struct dual *out);
 
 /* Measures the synthesis filter dual->coeff, [taps][points] from dual->first on: sets `error_db`
- * (dB) and `noise`. Fails as dual_create(). */
+ * (dB) and `noise`. Fails as dual_create(), or with USAGE if it does not overlap the prototype. */
 status_t dual_measure(const struct dual_bank *bank, struct dual *dual);
 
 #endif

@@ -55,10 +55,11 @@ struct fir_made {
     struct fir_reach reach;
 };
 
-/* Designs the filter, with size.taps coefficients (at most FIR_MOST_TAPS). Kaiser's formulas may
- * miss the specification by tenths of a decibel, and by up to 6 dB if a band is narrow against its
- * transitions. The margin is then increased until the specification is met. Fails with DEVICE
- * (memory). */
+/* Designs the filter. The caller has checked that fir_design_size() gives at most FIR_MOST_TAPS.
+ * Kaiser's formulas may miss the specification by tenths of a decibel, and by up to 6 dB if a band
+ * is narrow against its transitions. The margin, and with it the taps, is then increased until the
+ * specification is met, at most five times, or FIR_MOST_TAPS would be exceeded: out->reach says
+ * how far it is met. Fails with DEVICE (memory). */
 status_t fir_design_make(const struct fir_design *design, struct fir_made *out);
 
 /* Returns |C(f)| by the plain sum, f in cycles per sample. */
@@ -69,8 +70,8 @@ double fir_gain(const double *coeff, uint32_t taps, int is_complex, double f);
 double fir_delay(const double *coeff, uint32_t taps, int is_complex);
 
 /* Finds the maximum gain at |f| > from (f in cycles per sample), in dB below the maximum of all, on
- * a grid of at most 2^20 frequencies. coeff: double [taps], or [taps][2] if complex. Fails with
- * DEVICE (memory). */
+ * a grid of at most 2^20 frequencies; INFINITY if it is 0. coeff: double [taps], or [taps][2] if
+ * complex. Fails with DEVICE (memory). */
 status_t fir_rejection(const double *coeff, uint32_t taps, int is_complex, double from,
                        double *out);
 

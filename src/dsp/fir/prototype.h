@@ -55,7 +55,7 @@ double kaiser_taps(double decibels, double width);
  * Processing Education Workshop (SP/SPE). */
 
 /* Returns the approximate attenuation in dB, with `taps` taps, of the bands that alias into the
- * kept part. */
+ * kept part; at most 200. For this and the functions below ratio.num > ratio.den. */
 double oversampled_attenuation(struct ratio ratio, uint32_t taps);
 
 /* Finds the fewest taps that attenuate the bands that alias by `decibels` dB: up to 4,096 by
@@ -69,8 +69,8 @@ double oversampled_beta(struct ratio ratio, uint32_t taps);
 /* Returns the sinc's cutoff, in channels: num / den. */
 double oversampled_cutoff(struct ratio ratio);
 
-/* Returns the number of channels next to `channels` of which a spectrum can begin every den / num:
- * a whole number of samples. It may be `channels` itself. */
+/* Returns the even number of channels nearest to `channels`, maybe itself, for which the hop,
+ * channels * den / num samples, is a whole number. */
 uint32_t oversampled_channels(struct ratio ratio, uint32_t channels);
 
 /* ---- any prototype ---- */
@@ -85,17 +85,19 @@ struct prototype_spec {
     const double *values; /* [nvalues] that were read from it; NULL: it is text, */
     uint64_t nvalues;
     uint32_t points; /* coefficients of a tap there; 0: samples_per_spectrum */
-    double cutoff;   /* >= 0, in channels; 1 is critical */
+    double cutoff;   /* >= 0, in channels; 1 is critical; CUTOFF_FLAT: for flat_cutoff_settle() */
     enum normalise normalise;
 };
 
-/* Makes the M = taps * samples_per_spectrum coefficients; free() returns them.
+/* Makes the M = taps * samples_per_spectrum coefficients, with up to 16 threads; the caller frees
+ * *out by free(). CUTOFF_FLAT must be settled before.
  *
  *   out   double [taps][samples_per_spectrum]   b[0] (oldest sample) first
  *
  * Fails with DATA (the file: unreadable, no number, wrong count; the message names file, line,
- * counts), with USAGE (coefficients whose sum or energy is zero or not finite cannot be
- * normalised), or DEVICE (memory). */
+ * counts), with USAGE (coefficients whose sum or energy is zero or not finite cannot be normalised;
+ * a Kaiser window's beta beyond KAISER_BETA_LIMIT), or DEVICE (memory; more than this machine
+ * has). */
 status_t prototype_create(const struct prototype_spec *spec, double **out);
 
 /* Returns the window at 0 < u < 1, 1 for a file; `i0_beta` is I0(beta) of a Kaiser window. */
