@@ -18,9 +18,11 @@ struct csv {
  * nothing; does nothing if `path` is NULL. Fails with USAGE if not; with DATA if the file is
  * unreadable. */
 status_t csv_check(const char *path, const char *heading);
-/* As csv_check(), then opens the file as fopen() does, and writes the heading into an empty one.
- * `path` must outlive the table. Fails with USAGE; with DATA if the file cannot be written. */
+/* As csv_check(), then opens the file: `mode` "a" appends to a table, "w" empties it. Writes the
+ * heading into an empty one. Does nothing if `path` is NULL; it must outlive the table. Fails with
+ * USAGE; with NO_SPACE or DATA if the file cannot be written. */
 status_t csv_open(const char *path, const char *mode, const char *heading, struct csv *csv);
+/* Writes as printf(); csv_close() reports failures. */
 void csv_print(struct csv *csv, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Writes buffered lines, so that others can read them while the command runs. */
 void csv_flush(struct csv *csv);

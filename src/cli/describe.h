@@ -19,7 +19,7 @@ struct derived_band derived_band_of_archive(const struct archive *archive);
 /* Prints the lines of a text (NULL: none), each after `indent`. */
 void describe_lines(const char *indent, const char *text);
 
-/* Print the description on stdout. */
+/* Print the description on stdout. `weights` are those of product_weigh(). */
 void describe_archive(const struct archive *archive);
 void describe_filterbank(const struct fbh5 *fbh5);
 void describe_product(const struct product *product, const struct product_weights *weights);

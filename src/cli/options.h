@@ -37,7 +37,8 @@ struct command {
     const char *without; /* the option with which the operand may be missing; NULL: none */
     int is_parallel;     /* MPI begins before run() is called, which is collective then */
     int only_prints;     /* it writes no file: only the first rank of an MPI job runs it */
-    const struct option_row *rows; /* ends with one of NULLs; names alone: in options.c */
+    /* Ends with a row of NULLs; names alone, "set force": rows of options.c. At most 64 in all. */
+    const struct option_row *rows;
     /* Older names of options, which still work and which --help omits, and their present ones; ends
      * with NULLs; NULL: there are none. */
     const char *const (*older)[2];
@@ -86,15 +87,17 @@ struct shared {
 
 #define SHARED(field) offsetof(struct shared, field)
 
-/* Reads the words after argv[0] into settings of zeros. Fails with USAGE or DEVICE (memory).
- * options_free() in any case. */
+/* Reads the words after argv[0] into settings of zeros, and calls command->check(). Permutes argv,
+ * which must outlive the settings. With --help returns OK at once (shared.help). Fails with USAGE
+ * or DEVICE (memory). options_free() in any case; it does not free `settings` itself. */
 status_t options_read(const struct command *command, int argc, char **argv, void *settings);
 void options_free(void *settings);
 
 /* Returns the value of --threads; without that option the number of cores. */
 uint32_t options_threads(const void *settings);
 
-/* Returns the first option of a list such as "dms zero group" that was given; NULL: none was. */
+/* Returns the name of an option of a list such as "dms zero group" that was given, the first in the
+ * order of the command's rows; NULL: none was. */
 const char *options_first(const void *settings, const char *names);
 
 /* Runs the command line with a list of commands that ends with NULL: prints help, or reads a

@@ -6,14 +6,15 @@
 #include "run/passes.h"
 
 /* Sets *run to the job of `run` and `plan`: a file; with "-" the text on stdin; without an operand
- * options --set alone. A text that is not in a file goes into *given, which the caller frees by
- * text_free(). `list` is the file of --list; NULL: not given. Fails with USAGE, DATA, DEVICE
- * (memory). */
+ * options --set alone. A text that is not in a file goes into *given, {0} before, which the caller
+ * frees by text_free(); only rank 0 reads stdin. *run points to `shared` and `given`. `list` is the
+ * file of --list; NULL: not given. Fails with USAGE, DATA, DEVICE (memory). */
 status_t plan_job_take(const struct shared *shared, const char *list, struct text *given,
                        struct run_options *run);
 
 /* Plans the job of the options as a run would, prints it by `print`, and fails as the run would:
- * NO_SPACE only when all is printed. plan_job_print(): prints it in words. */
+ * NO_SPACE only when all is printed. plan_job_print(): prints it in words; fails with USAGE, DATA,
+ * DEVICE (memory). */
 status_t plan_job_show(const struct run_options *options,
                        status_t (*print)(const struct run_plan *plan));
 status_t plan_job_print(const struct run_plan *plan);

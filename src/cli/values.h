@@ -16,12 +16,12 @@ int value_texts(const struct option_row *row, const char *text, void *field);
 /* An enum: the number of the alternative in row->takes, from 0 on. An empty alternative cannot be
  * given. */
 int value_choice(const struct option_row *row, const char *text, void *field);
-/* uint32_t, uint64_t: a whole number, also as 2^28, in the range or among the alternatives of
- * row->takes. */
+/* uint32_t, uint64_t: a whole number, also as 2^28 (at most 2^61), in the range or among the
+ * alternatives of row->takes. */
 int value_u32(const struct option_row *row, const char *text, void *field);
 int value_u64(const struct option_row *row, const char *text, void *field);
-/* struct option_list: such numbers above 0, "8", "256,1024", "256..4096" (doubling); or numbers of
- * alternatives that are words. */
+/* struct option_list: 1 to 24 such numbers, 1 .. 2^32 - 1, as "8", "256,1024", "256..4096"
+ * (doubling); or places of words among the alternatives, from 0 on. Replaces the list before. */
 int value_list(const struct option_row *row, const char *text, void *field);
 /* double: above 0, at most the end of the row's range. */
 int value_positive(const struct option_row *row, const char *text, void *field);

@@ -50,7 +50,7 @@ enum job_unit {
     UNIT_UNIX, /* seconds since 1970 */
     UNIT_MJD
 };
-/* Returns the value of 1 `unit` in Hz, seconds or degrees. */
+/* Returns the value of 1 `unit` in Hz, seconds or degrees; 1 for NONE, UNIX and MJD. */
 double job_unit_factor(enum job_unit unit);
 
 struct job_said {
@@ -157,9 +157,9 @@ struct job_layout {
     uint32_t nstreams;
 };
 
-/* Stores the value of an attribute, given as text, like the value of `key` in a job. *ok = 0 if it
- * is wrong, perhaps with a reason in `message` (MISTAKE_BYTES of job/yaml/tree.h; empty: see
- * job_layout_key()). Fails with DEVICE (memory). */
+/* Stores the value of an attribute, given as text without a unit, like the value of `key` in a job;
+ * a value before is freed. *ok = 0 if it is wrong, perhaps with a reason in `message`
+ * (MISTAKE_BYTES of job/yaml/tree.h; empty: see job_layout_key()). Fails with DEVICE (memory). */
 status_t job_layout_put(struct job_layout *layout, enum job_said_key key, const char *text,
                         char *message, int *ok);
 /* Returns the key's name in a job, and writes the values that it allows into `expected`, of
@@ -221,7 +221,7 @@ struct job_product {
     char *bank_name; /* as written; NULL: not at all */
     uint32_t bank;   /* place among the job's banks: that of this name, else 0 */
     struct {
-        uint64_t integrate; /* spectra per dump, >= 1; 1 for spectra and voltages */
+        uint64_t integrate; /* spectra per row, >= 1; 1 for spectra and voltages */
         double integrate_s; /* to make `integrate` of (job_needs_rate()); 0: it is given */
     };
     /* Frequencies that are kept: by number, the last included, or those from .. to; of power the
@@ -262,7 +262,8 @@ struct job_product {
                    product */
 };
 
-/* Returns the file of gains by which its channels are divided; NULL: there is none. */
+/* Returns the file of gains by which its channels are divided, which belongs to the product; NULL:
+ * there is none. */
 const char *job_product_gains(const struct job_product *product);
 
 /* channelise.window: "hann", "kaiser:8.6", "file:/a/window.txt". */
@@ -511,7 +512,7 @@ struct job {
  * MiB, which most jobs can be cut for. */
 uint64_t job_share_memory(uint64_t left, uint32_t ranks);
 
-/* Sets the memory of a rank, in bytes, if run.memory is auto. */
+/* Sets job->memory, of a rank, in bytes, if run.memory is auto; job->cut stays. */
 void job_take_memory(struct job *job, uint64_t bytes);
 
 /* Writes the memory of a rank, "1.00 GiB" or "auto: up to 8.00 GiB". Returns `text`. */
@@ -519,14 +520,16 @@ enum { JOB_MEMORY_TEXT = UNITS_TEXT + 16 };
 const char *job_memory_words(const struct job *job, char text[JOB_MEMORY_TEXT]);
 
 /* Reads and checks the job file at `path`, after setting the `nsets` overrides "key.path=value" of
- * the command line (value: YAML). Fails with USAGE and one message that holds every mistake found,
- * or with DATA when the file cannot be read; with DEVICE. */
+ * the command line (value: YAML). job_destroy() frees *out. Fails with USAGE and one message with
+ * the first 40 mistakes and the number of all; with DATA when the file cannot be read, or has more
+ * than YAML_FILE_BYTES (job/yaml/yaml_file.h); with DEVICE (memory). */
 status_t job_load(const char *path, const char *const *sets, uint32_t nsets, struct job **out);
 
 /* Use of a job's text for one of many observations, or for its input alone. */
 struct job_each {
     const char *name;  /* takes the place of {name} in the job's values; NULL: none does */
-    const char *files; /* its input: a file, a pattern, or several files, one a line */
+    const char *files; /* its input: a file, a pattern, or several files, one a line; name and files
+                          are both given or both NULL */
     int is_input;      /* only `input` and `run` count; all else is ignored, with its mistakes */
 };
 
@@ -537,8 +540,8 @@ status_t job_parse_each(const char *path, const char *text, size_t length, const
 status_t job_parse(const char *path, const char *text, size_t length, const char *const *sets,
                    uint32_t nsets, struct job **out);
 
-/* Reads the YAML of input.layout, as options --layout take it, into a job that has no other input.
- * Fails with USAGE, DEVICE (memory). */
+/* Reads the YAML of input.layout, as options --layout take it, into a job without files of its own:
+ * its only file is called "none". Fails with USAGE, DEVICE (memory). */
 status_t job_parse_layout(const char *layout, struct job **out);
 
 /* Ranges of DMs with a downsampling each. */
@@ -585,18 +588,19 @@ int job_is_semi_coherent(const struct job *job);
 
 /* Returns the name of a dedispersion in messages: the file of its series, or else of its search. */
 const char *job_series_name(const struct job_dedisperse *dedisperse);
-/* Returns the number of files that a dedispersion writes, and sets `files` to them: series, search.
- */
+/* Returns the number of files that a dedispersion writes, without the CSV of its search, and sets
+ * as many of `files`: series, search. */
 uint32_t job_series_files(const struct job_dedisperse *dedisperse, const char *files[2]);
 
-/* Return the number of files that the job writes, and file i: those of its products, then those of
- * its dedispersions; of a semi-coherent search only the latter. */
+/* Return the number of files that the job writes, without CSVs, and file i: those of its products,
+ * then those of its dedispersions; of a semi-coherent search only the latter. */
 uint32_t job_nfiles(const struct job *job);
 const char *job_file(const struct job *job, uint32_t i);
 /* Returns the filterbank that dedispersion `number` reads: a product of the job, or its input. */
 const char *job_filterbank(const struct job *job, uint32_t number);
 
-/* Copies the settings of `run` of `from` to `to`. Fails with DEVICE (memory). */
+/* Copies the settings of `run` of `from` to `to`: texts are copied, those that `to` had are freed.
+ * Fails with DEVICE (memory). */
 status_t job_copy_run(const struct job *from, struct job *to);
 
 /* job_pack_input(): packs everything that opening the input needs, for a child process. Fails with
@@ -605,6 +609,7 @@ status_t job_copy_run(const struct job *from, struct job *to);
 status_t job_pack_input(struct text *out, const struct job *job);
 status_t job_unpack_input(struct unpack *in, struct job **out);
 
+/* Frees a job and what it points to; takes NULL. */
 void job_destroy(struct job *job);
 
 #endif

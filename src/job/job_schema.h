@@ -35,14 +35,15 @@ extern const struct schema job_product_schema[];    /* fills struct job_product 
  * their sections. */
 void job_check(const struct job *job, struct tree *root, struct mistakes *mistakes);
 
-/* The same of `channelise`. */
+/* Does so for `channelise`. */
 void job_bank_check(const struct job *job, struct tree *root, struct mistakes *mistakes);
 /* Returns the entry of `channelise` that makes a product; NULL: there is none. */
 struct tree *job_bank_of(struct tree *root, struct tree *product);
-/* The same of a product. */
+/* Does for `product`, an entry of `products` that filled `p`, what job_check() does. */
 void job_product_check(struct tree *root, struct tree *product, const struct job_product *p,
                        struct mistakes *mistakes);
-/* Sets the spectra of a cell, where that is left to us. */
+/* Sets flag.spectra, if the job does not give it: 1024 if that divides `integrate`, else
+ * `integrate`. */
 void job_flag_settle(struct job_product *product);
 
 /* Checks input.layout. */
@@ -54,8 +55,9 @@ void job_dedisperse_check(struct tree *entry, struct mistakes *mistakes);
 /* Checks `array` and `beams`. */
 void job_array_check(struct tree *root, struct mistakes *mistakes);
 
-/* Replaces each divided dedispersion by an entry for each of its ranges, in the tree of a job
- * without mistakes, before it is checked against the tables. Fails with DEVICE (memory). */
+/* Replaces each divided dedispersion by an entry for each of its ranges. The same job was read
+ * before, without mistakes; this tree is not yet checked against the tables. Fails with DEVICE
+ * (memory). */
 status_t job_divide(struct tree *root, const struct job_division *division);
 
 #endif

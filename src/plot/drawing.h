@@ -43,7 +43,8 @@ struct drawn {
     struct text said; /* about the picture, for the user */
 };
 
-/* Draws. Fails with USAGE, DATA, DEVICE (memory; no Python with matplotlib), STOPPED. */
+/* Draws. drawn_free() in any case. Main thread only (plot/source.h). Fails with USAGE, DATA, DEVICE
+ * (memory; no Python with matplotlib, or one that ended badly or was silent for 600 s), STOPPED. */
 status_t drawing_make(const struct drawing *drawing, struct drawn *out);
 void drawn_free(struct drawn *drawn);
 

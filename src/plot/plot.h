@@ -17,7 +17,8 @@ struct plot_options {
     uint32_t nfiles;
     const char *output;      /* .png or .svg; NULL: the first file's name, ending in .png, or for
                                 PLOT_LOOK in -look.png */
-    int is_text, is_served;  /* of PLOT_LOOK: no picture; only numbers, to another process */
+    int is_text;             /* of PLOT_LOOK: no picture, only words */
+    int is_served;           /* of PLOT_LOOK, with is_text: numbers to another process */
     const char *data;        /* a table of the numbers drawn; NULL: none */
     const char *const *sets; /* of PLOT_FILTER, keys of the job */
     uint32_t nsets;
@@ -49,8 +50,9 @@ struct report_run {
  * on. Fails with USAGE, DATA, DEVICE (memory). */
 status_t report_begin(const char *path, int force);
 
-/* Writes the report when the job's products are complete. Pictures that cannot be drawn are
- * omitted, and the page gives the reason. Fails with NO_SPACE, DATA, DEVICE (memory). */
+/* Writes the report when the job's products are complete: on one rank alone. Pictures that cannot
+ * be drawn are omitted, and the page gives the reason. Fails with NO_SPACE, DATA, DEVICE (memory);
+ * as share_load_job() (run/share.h); with USAGE if another file is at the path, without `force`. */
 status_t report_write(const struct report_run *run);
 
 /* Ends the collection of output for the page. Call after report_begin() in any case. */

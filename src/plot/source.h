@@ -8,18 +8,19 @@
 
 struct source;
 
-/* Opens what the drawing needs, and appends its description. `drawing` must outlive it. Fails with
+/* Opens what the drawing needs (nothing of benchmarks and the tuner), and appends its description
+ * to the object that is open. `drawing` must outlive it. source_close() takes NULL. Fails with
  * USAGE, DATA, DEVICE (memory), STOPPED. */
 status_t source_open(const struct drawing *drawing, struct json *json, struct source **out);
 void source_close(struct source *source);
 
-enum { SOURCE_BLOCK = 1 << 22 }; /* numbers that are read at once, at most */
+enum { SOURCE_BLOCK = 1 << 22 }; /* floats, or as many bytes, that are read at once, at most */
 
 /* Numbers [rows][ifs][chans] of a set:
  *
  *   bank        float; the filterbank, or spectra as |x|^2
  *   frequency   double [1][1][chans]; Hz, of the bank's channels
- *   series      float [DM][1][times]
+ *   series      float [DM][1][times]; one row (DM) at a time
  *   peaks       bytes [DM][1][8 cells] of a search: struct peak
  *   volts       float [samples][streams][1 or 2]; NaN: missing or unreadable
  *   weights, ...                           float; the datasets beside a bank (sheet_beside()) */
@@ -28,7 +29,8 @@ struct source_block {
     uint64_t row, rows, first_if, ifs, chan, chans;
 };
 
-/* Appends a block, in this machine's byte order. Fails with DATA, DEVICE (memory). */
+/* Appends a block, in this machine's byte order. Fails with DATA, DEVICE (memory; a set that is not
+ * open; a block larger than SOURCE_BLOCK). */
 status_t source_read(struct source *source, const struct source_block *block, struct text *out);
 
 #endif

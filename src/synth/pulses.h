@@ -20,11 +20,13 @@ struct pulsar {
 /* Begins the pulses of the specification's pulsar. A pulse of sky frequency f arrives at sample
  * rate * t,
  *
- *   t = (n + phase) * period + D * DM * (1 / f^2 - 1 / f_top^2),   n any integer,
+ *   t = (n + phase) * period + 1e12 D DM (1 / f^2 - 1 / f_top^2),   n any integer,
  *
- * f_top the top edge of the highest coarse channel. `amplitude` is the rms of each real component
- * at the top of a pulse (as receiver noise is stated) before dispersion. Makes FFTW plans: not to
- * be called while another thread plans. Fails with USAGE (dispersion that fits no transform, a
+ * D the default dispersion constant (s MHz^2 pc^-1 cm^3), f in Hz, f_top the top edge of the
+ * highest coarse channel. `amplitude` is the rms of each real component
+ * at the top of a pulse (as receiver noise is stated) before dispersion. *p is {0} before, and is
+ * for pulsar_end() in any case; `spec` must outlive it. Makes FFTW plans: not to be called while
+ * another thread plans. Fails with USAGE (dispersion that fits no transform of 2^26 samples, a
  * channel that reaches down to 0 Hz), DEVICE (memory). */
 status_t pulsar_begin(const struct synth_spec *spec, struct pulsar *p);
 void pulsar_end(struct pulsar *pulsar);
@@ -46,8 +48,8 @@ typedef struct bursts bursts_t;
  * coherent dedispersion to the same r restores one sample, or the same Gaussian, in each.
  *
  * `spec` and `noise` must outlive it. Makes FFTW plans: not to be called while another thread
- * plans. Fails with USAGE (dispersion that fits no transform, a channel that reaches down to 0 Hz,
- * a time beyond 2^52 samples), DEVICE (memory). */
+ * plans. Fails with USAGE (dispersion that fits no transform of 2^26 samples, a channel that
+ * reaches down to 0 Hz, a time beyond 2^52 samples, a width beyond 2^26), DEVICE (memory). */
 status_t bursts_create(const struct synth_spec *spec, const noise_t *noise, bursts_t **out);
 void bursts_destroy(bursts_t *bursts);
 

@@ -9,15 +9,15 @@
 
 typedef struct signal signal_t;
 
-/* Creates the signal. `spec` must outlive it. Fails with USAGE if the pulsar's or a burst's
- * dispersion across a coarse channel does not fit a transform of 2^26 points (the message gives the
- * points needed), or DEVICE (memory). */
+/* Creates the signal. `spec` must outlive it. Makes FFTW plans: not to be called while another
+ * thread plans. Fails with USAGE as pulsar_begin() and bursts_create() (synth/pulses.h), or DEVICE
+ * (memory). */
 status_t signal_create(const struct synth_spec *spec, signal_t **out);
 void signal_destroy(signal_t *signal);
 
-/* Makes samples first .. first + count - 1 of the stream (antenna, chan): `antenna` numbers
- * station, beam and polarisation (their noise is independent; tones and the pulsar's pulses are
- * common to all, the pulsar's own noise is common too: one source).
+/* Makes samples first .. first + count - 1, count >= 1, of the stream (antenna, chan). `antenna` is
+ * (station * beams + beam) * pols + pol. Receiver noise is independent in each; all else is common,
+ * also the pulsar's own noise, except for polarisations and for directions of noise sources.
  *
  *   out   float [count][2] (re, im) if complex, float [count] if real
  *
@@ -34,8 +34,8 @@ typedef struct emitters emitters_t;
 status_t emitters_create(const struct synth_spec *spec, const noise_t *noise, emitters_t **out);
 void emitters_destroy(emitters_t *e);
 
-/* Adds samples first .. first + count - 1 of the stream (antenna, chan), as of signal_make(), to
- * `out`:
+/* Adds samples first .. first + count - 1, count >= 1, of the stream (antenna, chan), as of
+ * signal_make(), to `out`:
  *
  *   out   float [count][2] (re, im) if complex, float [count] if real
  *
@@ -44,10 +44,10 @@ void emitters_destroy(emitters_t *e);
  * as some 4096ths of the sample rate. A source without a direction is the same in all stations and
  * beams.
  *
- * One with a direction is delayed by what spec->delays say for the station, at its sky frequencies:
- * within a block of 4096 samples the delay of the carrier changes linearly with time, that of the
- * band is constant. The error is at most 6500 times the rate of the delay (seconds per second), as
- * a share of the source's amplitude: 2e-4 over 100 km. Pulses are not delayed.
+ * One with a direction is delayed by what spec->array.delays say for the station, at its sky
+ * frequencies: within a block of 4096 samples the delay of the carrier changes linearly with time,
+ * that of the band is constant. The error is at most 6500 times the rate of the delay (seconds per
+ * second), as a share of the source's amplitude: 2e-4 over 100 km. Pulses are not delayed.
  *
  * May be called by several threads at once. Fails with DEVICE (memory). */
 status_t emitters_add(const emitters_t *e, uint32_t antenna, uint32_t chan, uint64_t first,

@@ -119,7 +119,8 @@ struct synth_spec {
     } array;
 };
 
-/* As job_parse(). Fails with USAGE, DEVICE (memory). */
+/* Reads and checks a specification, as job_parse() does a job. synth_spec_destroy() frees *out, but
+ * not array.delays, and takes NULL. Fails with USAGE, DEVICE (memory). */
 status_t synth_spec_parse(const char *path, const char *text, size_t length,
                           const char *const *sets, uint32_t nsets, struct synth_spec **out);
 void synth_spec_destroy(struct synth_spec *spec);
@@ -145,8 +146,9 @@ int polarise_is_given(const struct synth_polarisation *polarisation);
 void polarise_gains(const struct synth_spec *spec, const struct synth_polarisation *polarisation,
                     uint32_t pol, double gains[2][2]);
 
-/* Lists the gaps, ascending and disjoint; free() returns the rows. Where the specification names
- * streams, those of all are listed once for each. Fails with DEVICE (memory). */
+/* Lists the gaps by stream, then by first sample; in a stream they do not touch. The caller frees
+ * out->rows by free(). Where the specification names streams, gaps of all streams are listed once
+ * for each. Fails with DEVICE (memory). */
 status_t synth_gaps_list(const struct synth_spec *spec, struct voltages_gaps *out);
 
 #endif

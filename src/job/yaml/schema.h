@@ -135,12 +135,13 @@ status_t schema_fill(struct tree *root, const struct schema *rows, struct mistak
 void schema_require(struct mistakes *mistakes, struct tree *node, const struct schema *rows,
                     const char *key);
 
-/* Frees the texts and lists that `out` owns. */
+/* Frees the texts and lists that `out` owns. Pointers to them stay in it. */
 void schema_free(const struct schema *rows, void *out);
 
-/* Stores the value of `text` at `at`, by a row of a single value (no list, no mapping). *ok = 0 if
- * the text is wrong, perhaps with a reason in `message` (MISTAKE_BYTES); the value is then
- * undefined. Fails with DEVICE (memory). */
+/* Stores the value of `text` at `at`, by a row of a single value (no list, no mapping); numbers
+ * have no unit. The caller frees the copy of a SCHEMA_TEXT, and one that was at `at` before. *ok =
+ * 0 if the text is wrong, perhaps with a reason in `message` (MISTAKE_BYTES, "" before the call);
+ * the value is then undefined. Fails with DEVICE (memory). */
 status_t schema_store(const struct schema *row, const char *text, void *at, char *message, int *ok);
 
 /* Writes the values that `row` allows: "a whole number from 1 to 16", "one of peak, none". Returns

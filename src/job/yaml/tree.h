@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MISTAKE_BYTES = 768 };
+enum { MISTAKE_BYTES = 768 }; /* of a message; longer ones are cut */
 
 struct tree;
 
@@ -18,7 +18,7 @@ struct tree;
 struct mistakes {
     const char *file;
     struct mistake *list;
-    size_t kept; /* in `list`; more than a screenful of mistakes is counted, not kept */
+    size_t kept; /* in `list`; more than 1024 mistakes are counted, not kept */
     size_t count;
     status_t status; /* the first failure that mistakes_keep() was given */
 };
@@ -29,8 +29,8 @@ struct mistakes {
 void mistakes_add(struct mistakes *mistakes, const char *set, uint32_t line, const char *key,
                   const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* Adds a mistake at the dotted `path` from `node` on (NULL: at `node`), of which the end need not
- * be there, and marks the nearest node that is. */
+/* Adds a mistake at the dotted `path` from `node` on (NULL: at `node`). The end of the path may be
+ * missing. Marks the last node of it that exists as bad. */
 void mistakes_at(struct mistakes *mistakes, struct tree *node, const char *path, const char *format,
                  ...) __attribute__((format(printf, 4, 5)));
 
@@ -45,9 +45,9 @@ void mistakes_if_descends(struct mistakes *mistakes, struct tree *list, struct t
  * is returned by mistakes_report(). */
 void mistakes_keep(struct mistakes *mistakes, status_t st);
 
-/* Fails with USAGE and one message that contains every mistake in the order of lines, those of
- * overrides last; with the first failure that mistakes_keep() got; with DEVICE (memory). Returns OK
- * if there is neither.
+/* Fails with USAGE and one message that contains the first 40 mistakes in the order of lines, those
+ * of overrides last, and the number of the others; with the first failure that mistakes_keep() got;
+ * with DEVICE (memory). Returns OK if there is neither.
  */
 status_t mistakes_report(const struct mistakes *mistakes);
 
@@ -89,7 +89,8 @@ status_t tree_add_value(struct tree *parent, const char *key, const char *text);
 /* Gives a value another text. Fails with DEVICE (memory). */
 status_t tree_set_text(struct tree *node, const char *text);
 
-/* Puts *child in the place of the child `index`, under its key. */
+/* tree_replace(): puts *child in the place of the child `index`, under its key; *child becomes
+ * NULL. Both functions free the child that was there; tree_remove() moves later ones up. */
 void tree_replace(struct tree *parent, size_t index, struct tree **child);
 void tree_remove(struct tree *parent, size_t index);
 
@@ -109,16 +110,17 @@ struct tree *tree_list(struct tree *from, const char *path);
 /* Returns entry i of the list at a dotted path; NULL after the last, or if there is no list. */
 struct tree *tree_entry(struct tree *from, const char *path, size_t i);
 
-/* Returns the text of the value at a dotted path; NULL if there is none or it has a mistake. */
+/* Returns the text of the value at a dotted path; NULL if there is none, or if it or the list that
+ * it is in has a mistake. */
 const char *tree_value(struct tree *from, const char *path);
 
 /* Returns whether the text of tree_value() is `text`. */
 int tree_says(struct tree *from, const char *path, const char *text);
 
-/* Returns the number at a dotted path, or `otherwise` if tree_value() is NULL. */
+/* Returns the number at a dotted path, or `otherwise` if tree_value() is NULL or no number. */
 double tree_number(struct tree *from, const char *path, double otherwise);
 
-/* Returns the number of members or entries at a dotted path; 0 if there is no node. */
+/* Returns the number of members or entries at a dotted path; 0 if there is no node, or a value. */
 size_t tree_count(struct tree *from, const char *path);
 
 /* Reads a whole number: digits (at most 2^64 - 1), or a number such as 1e6 whose value is whole (0
@@ -128,16 +130,18 @@ int tree_parse_whole(const char *text, uint64_t *value) __attribute__((warn_unus
 /* Reads a number: digits, sign, point and exponent. Returns 0 when it is none. */
 int tree_parse_number(const char *text, double *value) __attribute__((warn_unused_result));
 
-/* Appends the dotted path of `node`. Fails with DEVICE (memory). */
+/* Appends the dotted path of `node`, after a dot if `out` is not empty; of the root nothing. Fails
+ * with DEVICE (memory). */
 status_t tree_path(const struct tree *node, struct text *out);
 
 /* Returns whether a value is null in YAML: no text, ~ or null, without quotes. */
 int tree_is_empty(const struct tree *node);
 
 /* Makes a deep copy that may use *budget nodes, and subtracts them; *out = NULL if these are too
- * few. Fails with DEVICE (memory). */
+ * few. Its root has no key and no parent, its nodes no rows. Fails with DEVICE (memory). */
 status_t tree_copy(const struct tree *node, size_t *budget, struct tree **out);
 
+/* Frees a node and all below it, which no parent may contain any more; takes NULL. */
 void tree_destroy(struct tree *node);
 
 /* Trees from YAML and back. */

@@ -16,9 +16,9 @@ struct yaml_each {
 };
 
 /* Reads the one document of `text`. `set` is the override whose value `text` is, or NULL for the
- * file itself. Aliases are replaced by copies of what they stand for. A text that is no YAML, or
- * that is absurdly deep or large, is a mistake: then *out = NULL. An empty document is an empty
- * value. Fails with DEVICE (memory). */
+ * file itself; it must outlive *out. Aliases are replaced by copies of what they stand for. A text
+ * that is no YAML, or that is absurdly deep or large, is a mistake: then *out = NULL. An empty
+ * document is an empty value. Fails with DEVICE (memory). */
 status_t tree_read(const char *text, size_t length, const char *set, struct mistakes *mistakes,
                    struct tree **out);
 
@@ -29,8 +29,9 @@ status_t yaml_file_put_word(struct tree *root, const char *place, const char *wo
 /* Reads `text`, then puts each of the `nsets` overrides "key.path=value" (the value is YAML) at its
  * place: entries of lists go by number, the number after the last appends; mappings and lists that
  * are missing on the way are made. `each` may be NULL. mistakes->file names the file in messages;
- * `sets` and `each` must outlive *out. Fails with USAGE when the text is no YAML document at all;
- * what else is wrong is a mistake; with DEVICE. */
+ * `sets` and each->set must outlive *out. Fails with USAGE when the text is no YAML document at
+ * all, is empty, or has more than YAML_FILE_BYTES; what else is wrong is a mistake; with DEVICE
+ * (memory). */
 status_t yaml_file_read(const char *text, size_t length, const char *const *sets, uint32_t nsets,
                         const struct yaml_each *each, struct mistakes *mistakes, struct tree **out);
 
