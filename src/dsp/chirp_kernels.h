@@ -32,7 +32,7 @@ struct chirp_kernels {
      * are in one half; those of the upper half are negative: k - length. */
     void (*fill)(const struct chirp_phases *p, double first, uint32_t count, double (*out)[2]);
     /* Computes roots of unity: exp(2 pi i (first + j) / length), j < count; first + count at most
-     * length / 2 (1 of length 2). */
+     * length / 2. */
     void (*roots)(uint32_t length, uint32_t first, uint32_t count, double (*out)[2]);
     /* Transforms `length` frequencies, a power of two up to 2^31, to samples, x(n) = sum_k data[k]
      * exp(+2 pi i k n / length), and back, times `length`. No order is put right in between, and

@@ -41,7 +41,7 @@ struct moment {
 struct moment moment_of_utc(struct utc utc);
 
 /* A place on the Earth in ITRF and in geodetic coordinates of WGS84. Each of the two functions
- * computes one of these from the other. */
+ * computes one from the other. */
 struct earth_place {
     double xyz_m[3];
     double lon_rad, lat_rad, height_m;

@@ -17,8 +17,8 @@ struct plot_options {
     uint32_t nfiles;
     const char *output;      /* .png or .svg; NULL: the first file's name, ending in .png, or for
                                 PLOT_LOOK in -look.png */
-    int is_text;             /* of PLOT_LOOK: no picture, only words */
-    int is_served;           /* of PLOT_LOOK, with is_text: numbers to another process */
+    int is_text, is_served;  /* of PLOT_LOOK. Text: no picture, only words. Served, with it: numbers
+                                to another process */
     const char *data;        /* a table of the numbers drawn; NULL: none */
     const char *const *sets; /* of PLOT_FILTER, keys of the job */
     uint32_t nsets;

@@ -16,7 +16,7 @@ extern const double dispersion_default_constant;
  * (4148.741601), "codata" (4148.8064239: Kulkarni 2020), or a positive number. Returns 0 when the
  * text is none of them. */
 int dispersion_constant(const char *text, double *out) __attribute__((warn_unused_result));
-/* Returns `constant` itself, or the default for 0. */
+/* Returns `constant` itself if it is above 0, else the default. */
 double dispersion_constant_of(double constant);
 
 struct dispersion_spec {
@@ -93,7 +93,7 @@ status_t dispersion_linear(double start, double step, uint32_t count, double **o
  *   a = 2 D df / f^3 (f, df in MHz: centre of the band, width of a channel), b = a nchannels / 4.
  *
  * L. Levin's algorithm, as B. Barsdell wrote it down in dedisp (Barsdell et al. 2012, MNRAS 422,
- * 379: generate_dm_list()). Frequencies, constant and sampling time of `spec` count alone. The
+ * 379: generate_dm_list()). Of `spec` only frequencies, constant and sampling time count. The
  * caller frees *out by free(). Fails with USAGE (one channel, no bandwidth, start < 0, end < start,
  * a tolerance <= 1, more than `most` DMs), DEVICE (memory). */
 status_t dispersion_tolerant(const struct dispersion_spec *spec, double start, double end,

@@ -57,9 +57,9 @@ struct fir_made {
 
 /* Designs the filter. The caller has checked that fir_design_size() gives at most FIR_MOST_TAPS.
  * Kaiser's formulas may miss the specification by tenths of a decibel, and by up to 6 dB if a band
- * is narrow against its transitions. The margin, and with it the taps, is then increased until the
- * specification is met, at most five times, or FIR_MOST_TAPS would be exceeded: out->reach says
- * how far it is met. Fails with DEVICE (memory). */
+ * is narrow against its transitions. The margin is then increased, and with it the number of taps,
+ * at most five times and up to FIR_MOST_TAPS. out->reach says whether the specification is met.
+ * Fails with DEVICE (memory). */
 status_t fir_design_make(const struct fir_design *design, struct fir_made *out);
 
 /* Returns |C(f)| by the plain sum, f in cycles per sample. */
