@@ -34,9 +34,9 @@ struct chirp_kernels {
     /* Computes roots of unity: exp(2 pi i (first + j) / length), j < count; first + count at most
      * length / 2. */
     void (*roots)(uint32_t length, uint32_t first, uint32_t count, double (*out)[2]);
-    /* Transforms `length` frequencies, a power of two up to 2^31, to samples, x(n) = sum_k data[k]
-     * exp(+2 pi i k n / length), and back, times `length`. No order is put right in between, and
-     * no memory is needed beside the data:
+    /* down() transforms `length` frequencies, a power of two up to 2^31, to samples, x(n) = sum_k
+     * data[k] exp(+2 pi i k n / length); up() transforms them back, times `length`. Samples stay in
+     * bit-reversed order, and no memory is needed beside the data:
      *
      *   roots  [CHIRP_ROOTS][2] those of length 2 h from number h on
      *   data   [length][2] frequency k at place k; sample n at the place whose number is n with its

@@ -521,8 +521,8 @@ const char *job_memory_words(const struct job *job, char text[JOB_MEMORY_TEXT]);
 
 /* Reads and checks the job file at `path`, after setting the `nsets` overrides "key.path=value" of
  * the command line (value: YAML). job_destroy() frees *out. Fails with USAGE and one message with
- * the first 40 mistakes and the number of all; with DATA when the file cannot be read, or has more
- * than YAML_FILE_BYTES (job/yaml/yaml_file.h); with DEVICE (memory). */
+ * at most the first 40 mistakes and the number of all; with DATA when the file cannot be read, or
+ * has more than YAML_FILE_BYTES (job/yaml/yaml_file.h); with DEVICE (memory). */
 status_t job_load(const char *path, const char *const *sets, uint32_t nsets, struct job **out);
 
 /* Use of a job's text for one of many observations, or for its input alone. */

@@ -23,11 +23,11 @@ struct pulsar {
  *   t = (n + phase) * period + 1e12 D DM (1 / f^2 - 1 / f_top^2),   n any integer,
  *
  * D the default dispersion constant (s MHz^2 pc^-1 cm^3), f in Hz, f_top the top edge of the
- * highest coarse channel. `amplitude` is the rms of each real component
- * at the top of a pulse (as receiver noise is stated) before dispersion. *p is {0} before, and is
- * for pulsar_end() in any case; `spec` must outlive it. Makes FFTW plans: not to be called while
- * another thread plans. Fails with USAGE (dispersion that fits no transform of 2^26 samples, a
- * channel that reaches down to 0 Hz), DEVICE (memory). */
+ * highest coarse channel. `amplitude` is the rms of each real component at the top of a pulse (as
+ * receiver noise is stated) before dispersion. *p is {0} before; the caller calls pulsar_end() in
+ * any case; `spec` must outlive it. Makes FFTW plans: not to be called while another thread plans.
+ * Fails with USAGE (dispersion that fits no transform of 2^26 samples, a channel that reaches down
+ * to 0 Hz), DEVICE (memory). */
 status_t pulsar_begin(const struct synth_spec *spec, struct pulsar *p);
 void pulsar_end(struct pulsar *pulsar);
 

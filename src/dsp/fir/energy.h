@@ -22,8 +22,8 @@ status_t energy_create(const double *coeff, uint64_t count, uint32_t parts, int 
                        struct energy *out);
 void energy_free(struct energy *energy);
 
-/* Returns the share, in 1 / ENERGY_WHOLE, of coefficients first .. end - 1, as far as there are
- * such. */
+/* Returns the share, in 1 / ENERGY_WHOLE, of coefficients first .. end - 1; numbers below 0 or
+ * beyond the last add nothing. */
 uint64_t energy_between(const struct energy *energy, int64_t first, int64_t end);
 
 #endif

@@ -114,9 +114,9 @@ void prototype_fold(const double *coeff, size_t count, double factor, int is_shi
 /* If spec->cutoff is CUTOFF_FLAT, replaces it by the cutoff for which |H(1/2)| = |H(0)| / sqrt(2),
  * in steps of 1e-10, so that every machine finds the same one; else does nothing.
  *
- * H is that of the filter itself up to 2^18 coefficients. Beyond, samples (of which there are 64 or
- * more per spectrum) and then taps (4,096) are as few as make them: the response, in channels and
- * in widths of the window's main lobe, is the same to 1e-5.
+ * H is that of the filter itself up to 2^18 coefficients and 4,096 taps. For a longer filter it is
+ * that of one with at most as many taps and fewer samples per spectrum (64 or more): the response,
+ * in channels and in widths of the window's main lobe, is the same to 1e-5.
  *
  * Fails with USAGE if there is no such cutoff: a window so narrow in time that it passes more than
  * that by itself, one tap, coefficients from a file; or with DEVICE (memory). */

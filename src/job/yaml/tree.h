@@ -45,9 +45,9 @@ void mistakes_if_descends(struct mistakes *mistakes, struct tree *list, struct t
  * is returned by mistakes_report(). */
 void mistakes_keep(struct mistakes *mistakes, status_t st);
 
-/* Fails with USAGE and one message that contains the first 40 mistakes in the order of lines, those
- * of overrides last, and the number of the others; with the first failure that mistakes_keep() got;
- * with DEVICE (memory). Returns OK if there is neither.
+/* Fails with USAGE and one message that contains at most the first 40 mistakes in the order of
+ * lines, those of overrides last, and the number of the others; with the first failure that
+ * mistakes_keep() got; with DEVICE (memory). Returns OK if there is neither.
  */
 status_t mistakes_report(const struct mistakes *mistakes);
 
