@@ -54,8 +54,9 @@ struct boxes boxes_of(uint32_t widths, double threshold, uint64_t outputs);
 /* Returns the cells of a series. */
 uint64_t boxes_cells(const struct boxes *boxes);
 
-/* Block that contains time `time`: its boxes begin in first .. end - 1 and end before box_end; its
- * noise is that of noise_first .. noise_end - 1, which for a short last block begin earlier. */
+/* Block that contains time `time`, below `outputs`: its boxes begin in first .. end - 1 and end
+ * before box_end; its noise is that of noise_first .. noise_end - 1, which for a short last block
+ * begin earlier. */
 struct boxes_block {
     uint64_t first, end, box_end;
     uint64_t noise_first, noise_end;

@@ -58,7 +58,7 @@ struct overlap overlap_delays(const uint32_t *least, const uint32_t *most);
 /* Returns likewise a stage whose delays are the same for all streams; it needs no tables. */
 struct overlap overlap_delay(uint32_t least, uint32_t most);
 
-/* Returns the input rows that output row 0 of a stream needs. */
+/* Returns the input rows that output row 0 of a stream is made of, without those of its grain. */
 struct overlap_rows overlap_reach(const struct overlap *stage, uint32_t stream);
 /* Computes the input rows that output rows `rows` of a stream need. Fails with USAGE beyond 64
  * bits. */
