@@ -26,7 +26,8 @@ enum backend_kind backend_settle(enum backend_kind kind);
 
 /* Returns whether the driver of this GPU (run.device; NULL: the first) builds one program at a time
  * in a process, as NVIDIA's does: then several processes are faster. If so, appends the device, its
- * driver and a hash of all kernels to `out`. Returns 0 also if there is no such device. */
+ * driver and a hash of all kernels to `out`. Returns 0 also if there is no such device, or no
+ * memory; the caller then calls report_clear(). */
 int backend_builds_apart(const char *device, struct text *out);
 
 /* Abilities of a backend, and the sizes that suit it. */
@@ -49,7 +50,8 @@ const struct backend_abilities *backend_abilities(enum backend_kind kind);
  * each other while it makes either. Call once, before there is any other thread. */
 void backend_begin(void);
 
-/* Appends one line for each compute device that OpenCL sees. Fails with DEVICE (memory). */
+/* Appends one line for each compute device that OpenCL sees: none without a device, and one that
+ * begins with "none" if voltmill was built without OpenCL. Fails with DEVICE. */
 status_t backend_devices(struct text *out);
 
 struct backend_options {
@@ -68,8 +70,9 @@ struct backend_options {
  * is set. Call while no other thread works, and before any other call of OpenCL. */
 void backend_see_one(const struct backend_options *options);
 
-/* Opens a backend. `kind` is not AUTO. Fails with DEVICE: no such device, or voltmill was built
- * without OpenCL. */
+/* Opens a backend. `kind` is not AUTO. Fails with DEVICE: no such device, voltmill was built
+ * without OpenCL, or VOLTMILL_SIMD names no instruction set (CPU). backend_close() takes NULL; all
+ * that was created on the backend is destroyed before. */
 status_t backend_open(enum backend_kind kind, const struct backend_options *options,
                       backend_t **out);
 void backend_close(backend_t *backend);
@@ -79,11 +82,11 @@ enum backend_kind backend_which(const backend_t *backend);
 uint32_t backend_simd(const backend_t *backend);
 /* Returns the name of the compute device for people: "NVIDIA H200"; "" if there is none. */
 const char *backend_device(const backend_t *backend);
-/* Identifies what the speed of choices depends on besides the problem: device, driver, sources. One
- * line without tabs. Fails with DEVICE (memory). */
+/* Appends what the speed of choices depends on besides the problem: device, driver and sources, or
+ * processor, instruction set and version. No tabs, no line end. Fails with DEVICE (memory). */
 status_t backend_identity(const backend_t *backend, struct text *out);
-/* Returns whether the last creation that failed did so because the device's memory is full: smaller
- * blocks may succeed. Forgets that failure. */
+/* Returns whether a creation has failed since the last call because the device's memory is full:
+ * smaller blocks may succeed. */
 int backend_was_full(backend_t *backend);
 
 /* BETWEEN: what one stage leaves for the next one, of no use to the host where a device computes.
@@ -95,19 +98,19 @@ enum buffer_use { BUFFER_IN, BUFFER_OUT, BUFFER_BETWEEN };
 status_t buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out);
 void buffer_destroy(buffer_t *buffer);
 /* Lets a buffer of samples use `data` instead of its own memory; NULL: its own again. Returns 1.
- * Backends that do not compute in the host's memory return 0, and do nothing. Not while work on the
- * buffer is in flight. */
+ * `data` must outlive all work on the buffer. OpenCL and the reference return 0, and do nothing.
+ * Not while work on the buffer is in flight. */
 int buffer_lend(buffer_t *in, const void *data);
-/* Returns the host's side of a buffer, after waiting for all work on it. Fails with DEVICE if that
- * work has failed. */
+/* Returns the host's side of a buffer, after waiting for all work on it; on a device, of a
+ * BUFFER_IN only for its transfer. Fails with DEVICE if that work has failed. */
 status_t buffer_get(buffer_t *buffer, void **out);
-/* Sets *out to the missing samples among those that the last channelise_run() from this buffer
- * counted (`counted`). Waits for it. Fails with DEVICE. */
+/* Sets *out to the missing samples, of all streams, among those that the last channelise_run() or
+ * stage_run() from this buffer counted (`counted`). Waits for it. Fails with DEVICE. */
 status_t buffer_missing(buffer_t *in, uint64_t *out);
 
 /* Measures rates in bytes a second: of a copy in the memory that computes (read and written bytes
- * both count), and of transfers between host and device, pinned. Rates are 0 without a device.
- * Fails with DEVICE. */
+ * both count; on the host by one thread), and of transfers between host and device, pinned. Upload
+ * and download are 0 without a device. Fails with DEVICE. */
 struct backend_rates {
     double copy, upload, download;
 };
@@ -131,15 +134,17 @@ enum device_step {
 /* Memory that a stage takes beside the buffers, of the host from above, of the device about. */
 enum stage_memory { MEMORY_HOST, MEMORY_DEVICE, STAGE_MEMORIES };
 
-/* Any stage, and what else a backend makes (an ingest, a search for peaks, resident rows, a
- * baseline): waits for what is under way, and frees it. Takes NULL. */
+/* Any stage but `correlate` (correlate_destroy()), and what else a backend makes (an ingest, a
+ * search for peaks, resident rows, a baseline): waits for what is under way, and frees it. Takes
+ * NULL. */
 void stage_destroy(void *stage);
 /* Waits for work in flight, and sets the seconds of each step since the last call, by the device's
  * own clock; zeros if the stage's spec is not timed, or without a device. Fails with DEVICE. */
 status_t stage_times(void *stage, double seconds[DEVICE_STEPS]);
 
 /* Makes rows of a block of samples (compute/shared/samples.h) by a filter or a synthesis: see
- * compute/filter.h and compute/synthesise.h. Fails with DEVICE. */
+ * compute/filter.h and compute/synthesise.h. Not for other stages. `input` and `run` are copied.
+ * Fails with DEVICE. */
 struct sample_input;
 struct stage_run;
 status_t stage_run(void *stage, buffer_t *in, const struct sample_input *input,

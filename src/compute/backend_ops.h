@@ -16,8 +16,8 @@
  * destroyed. Fails with USAGE, DEVICE. */
 status_t stage_create(backend_t *backend, void *made, void *out);
 
-/* Each backend's own objects begin with these. `ops` of others than stages are set after the
- * backend's own create(). */
+/* Each backend's own objects begin with these. `ops` of backends and buffers are set after open()
+ * and buffer_create(), those of stages before create(). Other objects' own create() sets them. */
 struct backend {
     const struct backend_ops *ops;
 };
@@ -81,7 +81,7 @@ struct channelise_ops {
     status_t (*run)(channelise_t *channelise, const channelise_t *first, buffer_t *in,
                     const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
                     uint64_t counted, buffer_t *const *out, uint64_t *rows);
-    /* NULL: no limit; no choice; no words; the backend's name; no candidates. */
+    /* NULL: no limit; no choice; no words; ""; no candidates. */
     const char *(*limit)(uint32_t channels);
     status_t (*choose)(backend_t *backend, const struct channelise_spec *spec,
                        struct channelise_choice *out);
@@ -97,7 +97,8 @@ struct dedisperse_ops {
     uint64_t (*bytes)(const struct dedisperse_spec *spec);
     status_t (*run)(dedisperse_t *dedisperse, buffer_t *in, const struct dedisperse_input *input,
                     uint64_t samples, buffer_t *out, uint64_t out_stride);
-    /* NULL: the same as run; no words; the backend's; nothing to build; no shapes. */
+    /* NULL: the same as run; no words; the backend's; nothing to build; no shapes (the last two).
+     */
     status_t (*again)(dedisperse_t *dedisperse, buffer_t *out, uint64_t samples,
                       uint64_t out_stride);
     status_t (*words)(const dedisperse_t *dedisperse, struct text *out);
@@ -112,7 +113,7 @@ struct dedisperse_ops {
 
 struct filter_ops {
     struct stage_ops stage;
-    /* Pure functions of the spec. */
+    /* choose() and bytes() are pure functions of the spec. */
     status_t (*choose)(const struct filter_spec *spec, struct filter_choice *out);
     uint64_t (*bytes[STAGE_MEMORIES])(const struct filter_spec *spec); /* of a device NULL: none */
     status_t (*candidates)(backend_t *backend, const struct filter_spec *spec,
@@ -201,8 +202,9 @@ status_t opencl_devices(struct text *out);
 #define IF_OPENCL(ops) NULL
 #endif
 
-/* Parts that the backends in plain host memory share: buffers, each at the beginning of `size`
- * bytes, and the rate of a copy. These functions fail with DEVICE (memory). */
+/* Parts that the backends in plain host memory share: buffers, each at the beginning of an object
+ * of `size` bytes, whose other bytes are zeros, and the rate of a copy. These functions fail with
+ * DEVICE (memory). */
 struct host_buffer {
     struct buffer base;
     void *own;

@@ -43,7 +43,7 @@ struct between_spec {
     uint32_t simd; /* the least backend_simd() of all who share the work; 0: my own */
     int is_timed;  /* keep the device's own times: for stage_times() */
     /* Members for beamform; arrays are copied. */
-    uint32_t cell;        /* spectra that share beam_turns, counted from the observation's first */
+    uint32_t cell; /* spectra that share beam_turns, counted from the observation's first; > 0 */
     const float *gains;   /* [stations][pols][coarse][nchannels][2]; NULL: 1 */
     const float *weights; /* [beams][stations][pols][coarse][nchannels][2]; NULL: `factors` */
     const float *factors; /* [beams][stations][2]; NULL: 1 */
@@ -70,7 +70,7 @@ static inline uint64_t beamform_cells(const struct between_spec *spec, uint64_t 
     return spectra > 0 ? (first + spectra - 1) / spec->cell - first / spec->cell + 1 : 0;
 }
 
-/* Turns of a run of beamform; both are copied. NULL: none turns. */
+/* Turns of a run of beamform; both arrays are copied. A NULL array turns nothing. */
 struct beamform_turns {
     const float *stations; /* [spectra][stations][coarse][2] towards the array's phase reference */
     const float *beams;    /* [beamform_cells()][beams][stations][coarse][2] from there on */
@@ -81,8 +81,9 @@ struct beamform_turns {
  *   in    float [spectra][stations][pols][coarse][nchannels][2]
  *   out   float [spectra][beams][pols][coarse][nchannels][2]
  *
- * Buffers may be of any use. May return before the work is done: buffer_get() waits; a stage that
- * is run on `out` afterwards by the same backend sees it done. Fails with DEVICE. */
+ * `turns` is not NULL. Buffers may be of any use. May return before the work is done: buffer_get()
+ * waits; a stage that is run on `out` afterwards by the same backend sees it done. Fails with
+ * DEVICE. */
 status_t between_run(between_t *between, buffer_t *in, uint64_t first, uint64_t spectra,
                      const struct beamform_turns *turns, buffer_t *out);
 

@@ -51,13 +51,14 @@ uint64_t boxcar_bytes(const struct boxes *boxes, uint32_t threads);
  *   rows    float [ndms][stride]: times `from` on, all that the block needs; NaN is invalid, and
  *           counts as the mean
  *   share   [ndms][stride] beside them: the share of its channels in a sum, BOXCAR_ALL
- *           being all, 0 none; NULL: all. A sum of less than 7/8 of what the median of the noise's
- *           has, without those of none, counts as the mean: it was scaled up, and its noise
+ *           being all, 0 none; NULL: all. Sums whose share is less than 7/8 of the median count as
+ *           the mean: they were scaled up, and so was their noise. The median is that of the
+ *           block's noise times, without shares of 0
  *   peaks   [ndms][cells] of the block's times, in cells of PEAK_CELL
  *
  * Bursts and interference in less than half of the noise cells do not affect the noise. Without an
  * rms there are no peaks. The result is a pure function of the series: the same for any cut,
- * threads, instruction set. */
+ * threads, instruction set. Returns when the block is done; not for several threads at once. */
 enum { BOXCAR_ALL = 255 };
 struct boxcar_rows {
     const float *rows;

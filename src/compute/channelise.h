@@ -44,7 +44,8 @@ struct channelise_shape {
      * the paper's C_B and S_B), neighbouring columns of a work-item. */
     uint32_t width, run, vector; /* CPU: vector columns of fine channels are transformed side by
                                     side; 0: by FFTW */
-    /* OpenCL, the fused kernel; of fine channels radix is the points of columns and rows. */
+    /* OpenCL, the fused kernel; of fine channels (CPU, too) radix is the points of columns and
+       rows. */
     uint32_t values;                   /* complex values of one spectrum that an item holds */
     uint32_t batch;                    /* consecutive spectra that an item makes at once */
     uint32_t teams;                    /* of a work-group */
@@ -170,24 +171,25 @@ uint64_t channelise_inputs(const struct channelise_spec *spec, uint64_t spectra)
  * Fails with USAGE if the requested kernel cannot do the problem, or with DEVICE. */
 status_t channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                            struct channelise_choice *out);
-/* Describes the parts of a choice that affect rounding: "fused (8 values, 5 spectra an item,
- * radices 4 8 8 4)", "avx2, fftw-3.3.10 plan 1f2e3d4c"; "" if there is no choice. Fails with DEVICE
- * (memory). */
+/* Appends the parts of a choice that affect rounding: "fused, factors first (8 values, 5 spectra an
+ * item, radices 4 8 8 4)", "avx2, fftw-3.3.10 plan 1f2e3d4c"; nothing if there is no choice. Fails
+ * with DEVICE (memory). */
 status_t channelise_words(const struct channelise_choice *choice, struct text *out);
 /* Returns the instruction set that a choice computes with, by the names of VOLTMILL_SIMD: "avx512";
- * "" on devices. */
+ * "" on devices and without a choice. */
 const char *channelise_simd(const struct channelise_choice *choice);
 
 /* Which shapes a tuner may try: all, or the few among which measuring settles what rules do not.
  * Either way those that are known to be good come first. */
 enum channelise_space { SPACE_FEW, SPACE_ALL };
-/* Lists the candidates of a choice; free() returns them. Backends without choices have none. Fails
- * with DEVICE (memory). */
+/* Lists the candidates of a choice; free() returns them. There are none for spectra, on backends
+ * without choices, and of the CPU in SPACE_FEW: its rule serves. Fails with DEVICE (memory). */
 status_t channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
                                enum channelise_space space, struct channelise_shape **out,
                                uint32_t *count);
 
-/* Plans the stage. The spec's coefficients may be freed afterwards. Fails with DEVICE (memory). */
+/* Plans the stage. The spec's coefficients may be freed afterwards. Fails with DEVICE (memory; an
+ * instruction set that this machine lacks), or as channelise_choose() if there is no choice. */
 status_t channelise_create(backend_t *backend, const struct channelise_spec *spec,
                            channelise_t **out);
 
@@ -201,8 +203,8 @@ uint64_t channelise_bytes(enum backend_kind kind, const struct channelise_spec *
 /* Begins a chunk at this spectrum of the observation, a multiple of every output's `integrate`. */
 void channelise_begin(channelise_t *channelise, uint64_t first_spectrum);
 
-/* Gives an output of few bits its factors (steps_factors()), [nstreams][nchannels], for the runs to
- * come; copied. Waits for those under way. Fails with DEVICE. */
+/* Gives output `i`, one of few bits, its factors (steps_factors()), [nstreams][nchannels], for the
+ * runs to come; copied. Waits for those under way. Fails with DEVICE. */
 status_t channelise_scale(channelise_t *channelise, uint32_t i, uint32_t nstreams,
                           const float *factors);
 
@@ -214,10 +216,11 @@ status_t channelise_scale(channelise_t *channelise, uint32_t i, uint32_t nstream
  * A row that a run leaves incomplete is carried into the next run of the same chunk, and comes out
  * when it is complete. Blocks inside of a chunk end at multiples of 16 spectra. Missing samples
  * (NaN, infinite, the missing value) count as zero volts; those among the first `counted` samples
- * are counted (so that overlaps are not counted twice): buffer_missing(). Results are a pure
- * function of samples and spectrum number: neither blocks, chunks nor threads change a bit. May
- * return before the work is done: buffer_get() waits. Fails with DEVICE. Adamek, Novotny, Armour
- * 2016, A polyphase filter for many-core architectures, eqs. 1 and 2. */
+ * of each stream are counted (so that overlaps are not counted twice): buffer_missing(). Results
+ * are a pure function of samples and spectrum number: neither blocks, chunks nor threads change a
+ * bit. `input` is copied. May return before the work is done: buffer_get() waits. Fails with
+ * DEVICE. Adamek, Novotny, Armour 2016, A polyphase filter for many-core architectures, eqs. 1 and
+ * 2. */
 status_t channelise_run(channelise_t *channelise, buffer_t *in, const struct sample_input *input,
                         uint32_t nstreams, uint64_t spectra, uint64_t counted, buffer_t *const *out,
                         uint64_t *rows);

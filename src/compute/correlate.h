@@ -38,11 +38,11 @@ uint64_t correlate_bytes(enum backend_kind kind, const struct correlate_spec *sp
 /* Begins a chunk at this spectrum of the observation, a multiple of `integrate`. */
 void correlate_begin(correlate_t *correlate, uint64_t first_spectrum);
 
-/* Correlates the next `spectra` spectra.
+/* Correlates the next `spectra` spectra, at least one.
  *
  *   in      float [spectra][stations][pols][coarse][nchannels][2]   (re, im), finite
  *   turns   float [spectra][stations][coarse][2]   turns at channel 0 (-0.5 .. 0.5), turns per
- *           channel; NULL: none. Copied before the function returns
+ *           channel; NULL: none. Only with is_turned. Copied before the function returns
  *   out     float [dumps][npairs][coarse][nchannels / average][pols * pols][2]; gets *rows dumps
  *
  * The spectrum of a station is multiplied by exp(+2 pi i (turns[0] + channel * turns[1])), by

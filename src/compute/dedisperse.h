@@ -58,11 +58,12 @@ enum dedisperse_mode { DEDISPERSE_AUTO, DEDISPERSE_BRUTE, DEDISPERSE_TREE };
 
 struct dedisperse_spec {
     enum series_format format;
-    const struct dispersion *delays; /* not copied: must outlive the stage */
-    const struct subbands *steps;    /* two-step dedispersion; NULL: exact */
-    enum dedisperse_mode mode;       /* of exact dedispersion */
-    const uint8_t *mask;             /* [nchannels] not 0: the channel is ignored; NULL: none is */
-    uint64_t max_samples;            /* most output samples of a run */
+    /* delays, steps and mask are not copied: they must outlive the stage. */
+    const struct dispersion *delays;
+    const struct subbands *steps; /* two-step dedispersion; NULL: exact */
+    enum dedisperse_mode mode;    /* of exact dedispersion */
+    const uint8_t *mask;          /* [nchannels] not 0: the channel is ignored; NULL: none is */
+    uint64_t max_samples;         /* most output samples of a run */
     uint32_t threads;
     struct dedisperse_shape shape; /* pack 0: what the backend's model likes best */
     int is_timed;                  /* keep the device's own times: for stage_times() */
@@ -86,8 +87,9 @@ uint64_t dedisperse_inputs(const struct dedisperse_spec *spec, uint64_t outputs)
 /* Returns the channels that the mask does not ignore. */
 uint32_t dedisperse_count_used(const struct dedisperse_spec *spec);
 
-/* Plans the stage. Fails with USAGE (no channel left; more than 2^16 channels of uint16, 2^24 of
- * uint8; a shape that cannot be: says why), DEVICE (memory). */
+/* Plans the stage. Fails with USAGE (no channel left; more than 2^16 used channels of uint16, 2^24
+ * of uint8; groups of more than 256 channels in two steps; a shape that cannot be: says why),
+ * DEVICE (memory). */
 status_t dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,
                            dedisperse_t **out);
 
@@ -127,12 +129,13 @@ status_t dedisperse_again(dedisperse_t *dedisperse, buffer_t *in,
                           const struct dedisperse_input *input, uint64_t samples, buffer_t *out,
                           uint64_t out_stride);
 
-/* Appends the configuration, for people and as `--shape` of bench reads it:
- * "copies:4:32x8:8x4:8:0:1"; "avx512". Fails with DEVICE (memory). */
+/* Appends the configuration: of OpenCL as `--shape` of bench reads it, "copies:4:32x8:8x4:8:0:1";
+ * of the CPU "avx512, 8 threads, pieces of 1024 samples, tiles of 16 DMs"; of the reference
+ * nothing. Fails with DEVICE (memory). */
 status_t dedisperse_words(const dedisperse_t *dedisperse, struct text *out);
 
-/* Identifies what the speed of shapes depends on besides the problem: device, driver, the kernel's
- * source. One line without tabs. Fails with DEVICE (memory). */
+/* Appends what the speed of shapes depends on besides the problem: device, driver, the kernel's
+ * source, or as backend_identity(). No tabs, no line end. Fails with DEVICE (memory). */
 status_t dedisperse_identity(const backend_t *backend, struct text *out);
 
 /* Compiles a shape into the cache, so that dedisperse_create() finds it there. Any number of
@@ -140,8 +143,9 @@ status_t dedisperse_identity(const backend_t *backend, struct text *out);
 status_t dedisperse_build(backend_t *backend, const struct dedisperse_spec *spec,
                           const struct dedisperse_shape *shape);
 
-/* Writes and reads a shape: STAGING:PACK:TIMExDM items:TIMExDM outputs:CHUNK:SKEW:PTX, and of trees
- * :GROUP. dedisperse_shape_parse() returns 0 when the text is none. Fails with DEVICE (memory). */
+/* Appends and reads a shape: STAGING:PACK:TIMExDM items:TIMExDM outputs:CHUNK:SKEW:PTX, and of
+ * trees :GROUP. dedisperse_shape_parse() returns 0 if the text is no shape, and leaves *out.
+ * dedisperse_shape_words() fails with DEVICE (memory). */
 status_t dedisperse_shape_words(const struct dedisperse_shape *shape, struct text *out);
 int dedisperse_shape_parse(const char *text, struct dedisperse_shape *out)
     __attribute__((warn_unused_result));
@@ -152,8 +156,8 @@ int dedisperse_shape_parse(const char *text, struct dedisperse_shape *out)
 int dedisperse_shape_fits(backend_t *backend, const struct dedisperse_spec *spec,
                           const struct dedisperse_shape *shape, double *cost, const char **why);
 
-/* Lists all shapes of the space that fit, by the model's preference, for a tuner. free() returns
- * them. Backends without shapes have none. Fails with DEVICE (memory). */
+/* Lists the shapes to try that fit and that the spec's mode allows, lowest cost first, for a tuner.
+ * free() returns them. Backends without shapes have none. Fails with DEVICE (memory). */
 struct dedisperse_candidate {
     double cost; /* first: for compare_f64() */
     struct dedisperse_shape shape;

@@ -98,8 +98,8 @@ typedef struct filter filter_t;
 /* Returns the bytes of the coefficients; 0: responses. */
 size_t filter_coeff_bytes(const struct filter_spec *spec);
 
-/* Returns the rows that are made together: an overlap-save block's, else 1. A run of whole ones
- * wastes nothing. 0: the choice is not made. */
+/* Returns the rows that are made together: an overlap-save block's, two blocks' if rows are real,
+ * else 1. A run of whole ones wastes nothing. 0: the choice is not made. */
 uint64_t filter_grain(const struct filter_spec *spec);
 
 /* filter_choose(): makes the choice by rule, a pure function of kind and spec. filter_candidates():
@@ -110,22 +110,23 @@ status_t filter_choose(enum backend_kind kind, const struct filter_spec *spec,
                        struct filter_choice *out);
 status_t filter_candidates(backend_t *backend, const struct filter_spec *spec,
                            struct filter_shape **out, uint32_t *count);
-/* Describes the parts of a choice that affect rounding: "direct avx2", "overlap-save (8192,
- * fused)". Fails with DEVICE (memory). */
+/* Appends the parts of a choice that affect rounding: "direct avx2", "overlap-save (8192, fftw),
+ * avx2", "overlap-save (8192, fused)"; nothing without a choice. Fails with DEVICE (memory). */
 status_t filter_words(const struct filter_choice *choice, struct text *out);
 
 /* Plans the stage: choice made, or AUTO: by rule. Coefficients may be freed afterwards; responses'
- * context, response_of and shift must outlive it. Fails with DEVICE (memory). */
+ * context, response_of and shift must outlive it. Fails with USAGE as filter_choose(), or if the
+ * choice cannot do the problem (blocks shorter than the taps; ...); with DEVICE. */
 status_t filter_create(backend_t *backend, const struct filter_spec *spec, filter_t **out);
 
-/* Returns the bytes of that memory that the stage takes; 0: none. */
+/* Returns the bytes of that memory that the stage takes; 0: none. The choice must be made. */
 uint64_t filter_bytes(enum backend_kind kind, const struct filter_spec *spec,
                       enum stage_memory memory);
 
 /* A run of a filter, by stage_run():
  *
  *   in    samples as `input` says (place 0: sample run->first_sample)
- *   out   float [nstreams][out_stride], or [2] (re, im) each: the rows, in volts
+ *   out   float [run->streams.count][out_stride], or [2] (re, im) each: the rows, in volts
  *
  * `in` may be a BUFFER_IN, or a BUFFER_BETWEEN that another filter has written; `out` a
  * BUFFER_BETWEEN or BUFFER_OUT. Missing samples (not a number, infinite, the missing value) count

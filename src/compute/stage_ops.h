@@ -5,8 +5,9 @@
 #include "compute/backend.h"
 
 /* Tables of stages begin with this. A stage's object has `size` bytes, zeros when create() fills
- * it, but for `ops` and `spec`; destroy() frees all that it has, also where create() has failed.
- * Others than stages are made, and given their `ops`, by a create() of their own. */
+ * it, but for `ops` and `spec`; destroy() frees all that it has, also where create() has failed,
+ * but not the object: stage_destroy() does. Others than stages are made, and given their `ops`, by
+ * a create() of their own. */
 struct stage_ops {
     size_t size;
     /* NULL: nothing to fill; nothing to free; zeros. run() is that of `filter` and `synthesise`. */

@@ -69,14 +69,15 @@ struct synthesise_spec {
 };
 
 /* synthesise_choose(): makes the choice by rule, completed by what belongs to it. `out` may be the
- * spec's own. synthesise_words(): describes the parts of a choice that affect rounding; "" without
- * a choice. Fail with DEVICE. */
+ * spec's own. synthesise_words(): appends the parts of a choice that affect rounding; nothing
+ * without a choice. Fail with DEVICE. */
 status_t synthesise_choose(backend_t *backend, const struct synthesise_spec *spec,
                            struct synthesise_choice *out);
 status_t synthesise_words(const struct synthesise_choice *choice, struct text *out);
 
 /* Plans the stage by the spec's choice, or by rule if there is none (AUTO). The coefficients may be
- * freed afterwards. Fails with USAGE: a backend that has no synthesis; with DEVICE. */
+ * freed afterwards. Fails with USAGE: a backend that has no synthesis, or on a device taps x C of
+ * 2^30 or more; with DEVICE. */
 status_t synthesise_create(backend_t *backend, const struct synthesise_spec *spec,
                            synthesise_t **out);
 
@@ -88,7 +89,7 @@ uint64_t synthesise_bytes(enum backend_kind kind, const struct synthesise_spec *
  *
  *   in    samples as `input` says: channel c of stream i is its stream i x channels + c; a sample
  *         is the channel's number of one spectrum (place 0: spectrum run->first_sample)
- *   out   float [nstreams][out_stride][2] (re, im), or [1] of a real stream: volts
+ *   out   float [run->streams.count][out_stride][2] (re, im), or [1] of a real stream: volts
  *
  * `out` may be a BUFFER_BETWEEN or BUFFER_OUT. Missing samples (not a number, infinite, the missing
  * value) count as 0 V: buffer_missing(in) counts each channel's. May return before the work is
