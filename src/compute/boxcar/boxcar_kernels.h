@@ -29,20 +29,22 @@ struct boxcar_noise {
 };
 
 struct noise_kernels {
-    /* Measures cells of `cell` samples of one series, which becomes number `series` of `cells`.
-     * Prefetches from `next` numbers farther on; 0: does not. */
+    /* Measures the BOXES_NOISE_CELLS cells of `cell` > 1 samples of one series, which becomes
+     * number `series` of `cells`. Prefetches from `next` numbers farther on; 0: does not. */
     void (*measure)(const float *x, uint64_t cell, int64_t next, uint32_t series,
                     struct boxcar_cells *cells);
-    /* `cells` are changed. */
+    /* Sets the noise of all BOXCAR_SERIES series; 0 for those whose counts are 0. `cells` are
+     * changed. */
     void (*settle)(struct boxcar_cells *cells, struct boxcar_noise *noise);
 };
 
 struct boxcar_kernels {
     /* y = x - mean; 0 where x is invalid. */
     void (*level)(const float *x, uint64_t count, float mean, float *y);
-    /* most[l]: the maximum sum over boxes of 1 << l times of y, as level() makes it of x [times].
-     * The boxes begin in the first `starts` times, a multiple of PEAK_CELL, at the steps of that
-     * width, and end within x; -INFINITY if there are none. `sums` is work space, [starts + widths
+    /* most[l], l < BOXCAR_LEVELS: the maximum sum over boxes of 1 << l times of y, as level() makes
+     * it of x [times]. The boxes begin in the first `starts` times, a multiple of PEAK_CELL, at the
+     * steps of that width, and end within x; -INFINITY if there are none. `sums` is work space,
+     * [starts + widths
      * + BOXCAR_BEHIND]. */
     void (*most)(const float *x, uint64_t times, float mean, uint64_t starts, uint32_t widths,
                  float *sums, float *most);

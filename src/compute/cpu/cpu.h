@@ -24,7 +24,7 @@ struct cpu_buffer {
 };
 
 /* Operations of the backend (ppf/, dedisperse/, filter/, arrays/, cpu_fft.c), as in backend_ops.h.
- * cpu_measure_fma() expects *out to be 0. They fail with DEVICE. */
+ * cpu_measure_fma() expects *out to be 0. */
 status_t cpu_measure_fma(backend_t *backend, uint32_t threads, double *out);
 extern const struct channelise_ops cpu_channelise;
 extern const struct dedisperse_ops cpu_dedisperse;
@@ -44,11 +44,12 @@ const struct cpu_kernels *cpu_simd_kernels(uint32_t simd);
 const char *cpu_simd_name(uint32_t simd);
 
 /* Finds or starts the backend's pool of `threads` threads. It lives until the backend is closed,
- * since buffers and stages identify their blocks by its numbers. Fails with DEVICE. */
+ * since buffers and stages identify their blocks by its numbers. Not for several threads at once.
+ * Fails with DEVICE. */
 status_t cpu_pool(struct cpu_backend *backend, uint32_t threads, pool_t **out);
 
-/* Waits for block `before` of the pool, whose slot the next block takes. Sets the pointers at
- * `from` and `to` to the host data of `in` and `out`. Fails with DEVICE. */
+/* Waits for block `before` of the pool, whose slot the next block takes, and for all work on `in`
+ * and `out`. Sets the pointers at `from` and `to` to their host data. Fails with DEVICE. */
 status_t cpu_begin(pool_t *pool, uint64_t before, buffer_t *in, void *from, buffer_t *out,
                    void *to);
 /* Notes that this block of the pool is the last that works on a buffer. */

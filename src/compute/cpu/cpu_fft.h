@@ -28,8 +28,8 @@ struct cpu_fft_shape {
     size_t in_row, out_row;
 };
 
-/* Returns the shape of a batch of transforms of `points` points, forward or inverse. The batch is
- * large enough to amortise a call's overhead; it divides 16. */
+/* Returns the shape of a batch of forward transforms of `points` points. The batch is large enough
+ * to amortise a call's overhead: 16 up to 64 points, else 1. */
 struct cpu_fft_shape cpu_fft_shape(size_t points, int is_complex);
 
 /* Returns the effort that AUTO means: planning must cost little compared with `count`
@@ -45,15 +45,15 @@ status_t cpu_fft_wisdom(const struct cpu_fft_shape *shapes, size_t count, enum f
 typedef struct cpu_fft cpu_fft_t;
 
 /* Creates a transform by this wisdom, which may contain other shapes, too, or by rule if it is "".
- * Fails with DEVICE if this machine cannot use it. */
+ * Fails with DEVICE if this machine cannot use it, or lacks memory. */
 status_t cpu_fft_create(const struct cpu_fft_shape *shape, const char *wisdom, cpu_fft_t **out);
 void cpu_fft_destroy(cpu_fft_t *transform);
 
 /* Runs one batch; `in` is aligned to 64 bytes, `out` to 16. Any thread. */
 void cpu_fft_run(const cpu_fft_t *transform, float *in, float *out);
 
-/* Appends "FFTW 3.3.10, plan 1f2e3d4c", or "by rule" instead of a plan. Fails with DEVICE
- * (memory). */
+/* Appends FFTW's version and the plan, "fftw-3.3.10-sse2-avx plan 1f2e3d4c", or "by rule" instead
+ * of a plan. Fails with DEVICE (memory). */
 status_t cpu_fft_words(const char *wisdom, struct text *out);
 
 #endif

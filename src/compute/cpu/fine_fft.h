@@ -39,16 +39,17 @@ struct side_fft {
 };
 
 struct fine_shape {
-    size_t height, width; /* multiples of FINE_COLUMNS; 0: not by columns and rows */
+    size_t height, width; /* multiples of FINE_COLUMNS and of FINE_STRIP, at most 8,192; 0: not by
+                             columns and rows */
     int is_beside;        /* transformed side by side; else by FFTW */
 };
 
-/* Return the shape by rule, and its least points: complex transforms from FINE_LEAST points on
- * whose length is a power of two, side by side; and from fine_least() points on those whose length
- * has two such factors, of small primes. Shorter ones FFTW does as fast from the cache, and plans
- * soon: up to 2^17 where the second-level cache has less than 2 MiB, up to 2^13 where it has more
- * (measured on an EPYC and a Xeon). Another shape may round otherwise, so a job has that of rank
- * 0. */
+/* fine_shape(): returns the shape by rule. Complex transforms of FINE_LEAST to 2^26 points whose
+ * length is a power of two go side by side. Those from fine_least() points on whose length has two
+ * such factors, of primes up to 13, go through FFTW; all others not by columns and rows. Shorter
+ * ones FFTW does as fast from the cache, and plans soon: up to 2^17 where the second-level cache
+ * has less than 2 MiB, up to 2^13 where it has more (measured on an EPYC and a Xeon). Another shape
+ * may round otherwise, so a job has that of rank 0. */
 enum { FINE_LEAST = 1 << 14 };
 size_t fine_least(void);
 struct fine_shape fine_shape(size_t points, int is_complex);
@@ -76,7 +77,8 @@ size_t fine_fft_scratch(struct fine_shape shape);
  *
  *   columns   float [height][FINE_STRIP][2], of which the first FINE_COLUMNS of each row count
  *   scratch   float [fine_fft_scratch()]
- *   matrix    of the spectrum; gets these columns, past the caches where `past` */
+ *   matrix    of the spectrum; gets these columns, past the caches where `past`: then the thread
+ *             calls settle() (struct cpu_kernels) before others read them */
 enum { FINE_STRIP = 2 * FINE_COLUMNS };
 void fine_fft_columns(const fine_fft_t *fine, const float *columns, size_t first, float *scratch,
                       int past, float *matrix);
@@ -89,8 +91,8 @@ void fine_fft_columns(const fine_fft_t *fine, const float *columns, size_t first
 void fine_fft_rows(const fine_fft_t *fine, const float *matrix, size_t first, float *scratch,
                    float *bins);
 
-/* Transforms likewise, past the caches into a spectrum of pairs aligned to 64 bytes. Side by side
- * only. */
+/* Transforms likewise, past the caches (settle()) into a spectrum of pairs aligned to 64 bytes.
+ * Side by side only. */
 void fine_fft_spectrum(const fine_fft_t *fine, const float *matrix, size_t first, float *scratch,
                        float *spectrum);
 

@@ -35,8 +35,8 @@ struct agreement_whole {
     double mean, most, mean_square; /* of |Y|^2, or of its sums */
 };
 
-/* Compares a row of spectra, of power, or of its squares; `whole` is NULL if it has all channels.
- * Equal infinities do not differ, nor do two NaN.
+/* Compares a row of spectra, of power, or of its squares; `whole` is NULL if it has all channels,
+ * and ignored for squares. Equal infinities do not differ, nor do two NaN.
  *
  *   spectra   float [channels][2]
  *   power     float [channels], each the sum over `integrate` spectra; squares likewise */
@@ -45,8 +45,8 @@ void agreement_row(struct agreement *agreement, enum quantity quantity, const fl
                    const struct agreement_whole *whole);
 
 /* Compare the four sums of a coherency, `stride` floats from one to the next: |A|^2, |B|^2, Re A
- * B*, Im A B*, each [channels]; `whole` of each. agreement_stokes() compares I, Q, U, V
- * likewise. */
+ * B*, Im A B*, each [channels]; `whole` [2]: of |A|^2 and of |B|^2. agreement_stokes() compares I,
+ * Q, U, V likewise; `whole`: of I. */
 void agreement_coherency(struct agreement *agreement, const float *found, const float *expected,
                          uint64_t stride, uint64_t channels, uint64_t integrate,
                          const struct agreement_whole *whole);
@@ -55,7 +55,7 @@ void agreement_stokes(struct agreement *agreement, const float *found, const flo
                       const struct agreement_whole *whole);
 
 /* Compares a line of visibilities, the means of A B*, `stride` floats from one to the next, each
- * (re, im); `whole`: of sqrt(|A|^2 |B|^2), to which errors are relative. */
+ * (re, im); `whole`, not NULL: of sqrt(|A|^2 |B|^2), to which errors are relative. */
 void agreement_visibilities(struct agreement *agreement, const float *found, const float *expected,
                             uint64_t stride, uint64_t channels,
                             const struct agreement_whole *whole);

@@ -19,8 +19,8 @@ void beam_weight(const struct between_spec *spec, uint32_t beam, uint32_t statio
  * are no gains; else `stations`. */
 uint32_t beam_copied(const struct between_spec *spec, uint32_t beam);
 
-/* Copies a spec with its gains, weights and factors; beam_spec_free() frees these. Fails with
- * DEVICE (memory). */
+/* Copies a spec with its gains, weights and factors; beam_spec_free() frees these, also after a
+ * failure. `out` is not `spec`. Fails with DEVICE (memory). */
 status_t beam_spec_copy(const struct between_spec *spec, struct between_spec *out);
 void beam_spec_free(struct between_spec *spec);
 /* Returns the bytes of the copies. */

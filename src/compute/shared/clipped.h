@@ -13,7 +13,8 @@ struct clipped {
     uint32_t nstreams, nchannels;
 };
 
-/* Sets the counts to zero, for a run of `spectra` spectra. */
+/* Sets the counts in output i's buffer `rows` to zero, for a run of `spectra` spectra from number
+ * `first` of the observation on. Returns their places in it. */
 static inline struct clipped clipped_begin(const struct channelise_spec *spec, uint32_t i,
                                            uint32_t nstreams, uint64_t first, uint64_t spectra,
                                            void *rows)

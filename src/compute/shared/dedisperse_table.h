@@ -15,8 +15,8 @@ struct dedisperse_table {
     uint32_t all[2];
 };
 
-/* Creates the table of a problem. The caller calls dedisperse_table_free() in any case. Fails with
- * DEVICE (memory). */
+/* Creates the table of a problem; dedisperse_table_free() frees it, and takes zeros. Fails with
+ * DEVICE (memory), and leaves *out as it was. */
 status_t dedisperse_table_create(const struct dedisperse_spec *spec, struct dedisperse_table *out);
 void dedisperse_table_free(struct dedisperse_table *table);
 

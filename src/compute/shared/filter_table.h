@@ -15,8 +15,8 @@ uint32_t filter_table_of(const struct filter_spec *spec, uint32_t stream);
  *   place  [length] place of each frequency in its response; NULL: in the order of the FFT
  *   out    float [responses][length][2] (re, im); free() returns it
  *
- * spec->threads threads make responses side by side. Not for several threads at once. Fails with
- * DEVICE (memory). */
+ * `length` is at least T. spec->threads threads make responses side by side. Not for several
+ * threads at once. Fails with DEVICE. */
 status_t filter_table_create(const struct filter_spec *spec, uint32_t length, const uint32_t *place,
                              float (**out)[2]);
 

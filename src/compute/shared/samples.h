@@ -20,15 +20,15 @@ struct sample_coding {
 };
 
 /* Places of samples of some streams in a buffer: byte offsets of sample 0 of each stream's real (or
- * only) and imaginary part, and the distance of two samples in a row. Equal offsets for
- * SAMPLE_I4. */
+ * only) and imaginary part, and the bytes from a sample to the next one of its stream. Real samples
+ * and SAMPLE_I4 have equal offsets in both lists; `im` is never NULL. */
 struct sample_input {
     const size_t *re, *im;
     size_t step;
 };
 
-/* Converts sample n of a stream to volts: real and imaginary part. A missing sample (NaN, infinite,
- * the missing value) gives 0 V and returns 0. */
+/* Converts sample n of a stream to volts: real and imaginary part. Returns 1; 0 for a missing
+ * sample (NaN, infinite, the missing value), which gives 0 V. */
 int sample_volts(const struct sample_coding *coding, const char *in,
                  const struct sample_input *input, uint32_t stream, size_t n, double volts[2]);
 

@@ -35,7 +35,7 @@ struct beam_kernels {
     void (*take)(const struct beam_row *row, const float *pairs, size_t channels, const float *by,
                  size_t by_step, float *wrong, float *out);
     /* to[b][s] = sum over k, ascending, of weights[k][b] x[k][s]. [1]: where a weight is exactly
-     * 0, x is not used.
+     * 0, x is not used. Stores may go past the caches: the caller needs a fence.
      *
      *   weights   [stations][beams] numbers
      *   x         [stations][spectra] numbers */

@@ -9,7 +9,7 @@
 #include "compute/cpu/ppf/kernels.h"
 #include "compute/shared/grains.h"
 
-/* Some spectra of a station, as planes of its inputs, rotated, and their powers.
+/* At most GRAIN spectra of a station, as planes of its inputs, rotated, and their powers.
  *
  *   from     pairs of the first column; `spectrum` and `input` floats from one to the next
  *   count    columns, at most lanes; the other lanes are zero

@@ -37,6 +37,8 @@ enum strip_kind {
  * one. */
 enum { PART_BEGINS = 1, PART_ENDS = 2, PART_IS_FIRST = 4 };
 
+/* Functions are NULL for kinds that have no use for them: spread() of sums of integers, total() and
+ * stream() of channels of integers, total() of STRIP_F32. */
 struct strip_kernel {
     size_t sample_bytes;
     uint32_t limit; /* channels after which sums must be flushed; 0: dedisperse_block() */

@@ -42,7 +42,8 @@ enum { READ_SAMPLES = 512 }; /* at most, at once */
 uint64_t filter_read(const struct filter_reader *reader, const struct filter_stream *stream,
                      int64_t place, size_t count, float *re, float *im);
 
-/* Reads complex samples, or real ones with 0 V as imaginary parts, as pairs likewise.
+/* Reads complex samples, or real ones with 0 V as imaginary parts, as pairs likewise, but any
+ * number of them.
  *
  *   out   float [count][2] */
 uint64_t filter_read_pairs(const struct filter_reader *reader, const struct filter_stream *stream,

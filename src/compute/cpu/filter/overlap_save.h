@@ -12,11 +12,13 @@ enum { CONVOLUTION_LEAST = 64, CONVOLUTION_MOST = 1 << 30 };
 
 typedef struct overlap_save overlap_save_t;
 
-/* Creates a filter with blocks of spec->choice.shape.length. Fails with DEVICE, or with USAGE if
- * blocks are too short for the taps. */
+/* Creates a filter with blocks of spec->choice.shape.length. `spec` and `reader` must outlive it.
+ * Fails with DEVICE, or with USAGE if blocks are too short for the taps, or not within the limits.
+ */
 status_t overlap_save_create(const struct filter_spec *spec, const struct filter_reader *reader,
                              overlap_save_t **out);
 void overlap_save_destroy(overlap_save_t *overlap_save);
+/* Returns the bytes of memory that it takes, also while it is made. */
 uint64_t overlap_save_bytes(const struct filter_spec *spec);
 
 /* Computes some rows of one grain (filter_grain()) by one thread.

@@ -49,7 +49,7 @@ struct ppf_fir_out {
 /* Filters spectra.
  *
  *   data     [channelise_inputs()] stored samples without gaps, real parts before imaginary ones
- *   window   float [ppf_fir_window_floats()], of this thread
+ *   window   of this thread, as large as cpu_channelise_scratch_floats() says
  *
  * Returns how many of the first `answers` samples were missing; missing ones count as zero volts.
  */
@@ -58,8 +58,8 @@ uint64_t ppf_fir_run(const ppf_fir_t *filter, const char *data, uint64_t answers
 
 /* Filters likewise `columns` samples of a row of the matrix, from sample `first` of each raw
  * spectrum on, of a critically sampled bank. Rows of `out` begin with them; `turn` and `touch` are
- * 0; the window is float [count + T - 1][columns], pairs if complex. Prefetches the samples `ahead`
- * samples further on; 0: none. Returns as ppf_fir_run(). */
+ * 0; the window is float [count, rounded up to FIR_ROWS, + T - 1][columns], pairs if complex.
+ * Prefetches the samples `ahead` samples further on; 0: none. Returns as ppf_fir_run(). */
 struct ppf_fir_part {
     size_t first, ahead;
 };
@@ -82,7 +82,8 @@ struct interleaved interleaved_layout(const struct channelise_spec *spec,
 /* Whether so few streams are deinterleaved at a time that they are gathered number by number. */
 int interleaved_is_slow(const struct channelise_spec *spec);
 
-/* Returns the bytes that interleaved_take() writes at most, for a grain of spectra. */
+/* Returns the maximum bytes of a group's deinterleaved samples for a grain of spectra. Pairs of
+ * streams take twice as many. */
 uint64_t interleaved_bytes(const struct channelise_spec *spec);
 
 /* Scratch of one thread. Where spectra are made by columns and rows, `filtered` are some columns
@@ -140,7 +141,7 @@ struct cpu {
     fine_fft_t *fine_fft;
     uint64_t piece;     /* spectra of a block, whole grains, where threads share matrices */
     int turns;          /* interleaved streams are deinterleaved by a phase of its own */
-    uint64_t shared;    /* the most spectra of a block that these two are for */
+    uint64_t shared;    /* the most spectra of a block that `matrices` and `turned` are for */
     float *matrices[2]; /* of blocks in turns; NULL until threads share them */
     char *turned[2];    /* likewise; NULL until such streams come interleaved */
     size_t rows;        /* spectra that are filtered in one go */
@@ -172,8 +173,10 @@ struct bins_cut {
     size_t pieces, first, step, count;
 };
 
-/* cpu_channelise_batch() makes the batch of a grain and a group of streams, and returns the number
- * of its streams. cpu_channelise_batch_at() makes it for stream `i` of these. */
+/* cpu_channelise_batch() makes the batch of a grain and a group of streams, but for its streams and
+ * samples. It sets *stream to the group's first stream, and returns how many streams, or pairs, the
+ * group has. cpu_channelise_batch_at() completes it for number `i` of these `count`. Number 0 comes
+ * first: it deinterleaves the samples of all. */
 uint32_t cpu_channelise_batch(const struct block *block, uint64_t grain, uint32_t group,
                               struct batch *out, uint32_t *stream);
 void cpu_channelise_batch_at(const struct block *block, struct scratch *scratch, uint32_t stream,
@@ -186,8 +189,8 @@ uint64_t interleaved_turned_bytes(const struct cpu *cpu);
 uint64_t interleaved_tasks(const struct block *block);
 void interleaved_turn(void *context, uint32_t thread, uint64_t task);
 
-/* Floats of a thread's scratch: window, filtered spectra, bins; matrices where a thread makes whole
- * spectra by columns and rows. */
+/* Sets the floats of a thread's scratch: window, filtered spectra, bins; matrices where a thread
+ * makes whole spectra by columns and rows. All are 0 if spectra come in. */
 enum { SCRATCH_PARTS = 4 };
 void cpu_channelise_scratch_floats(const struct cpu *cpu, size_t floats[SCRATCH_PARTS]);
 

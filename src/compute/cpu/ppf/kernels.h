@@ -38,8 +38,9 @@ struct missing_rule {
  *   coeff    float [taps][coeff_stride]               the same for both parts
  *   out      float [rows][out_stride]                 pairs (re, im) if complex
  *
- * `rows` is a multiple of FIR_ROWS. `touch`, when not NULL, is memory of [rows][touch_stride]
- * floats that is going to be written soon, in columns like `out`: it is called into the cache. */
+ * `rows` is a multiple of FIR_ROWS. Rows are aligned to vectors. `touch`, when not NULL, is memory
+ * of [rows][touch_stride] floats that is going to be written soon, in columns like `out`: it is
+ * called into the cache. */
 struct fir_block {
     const float *window, *coeff;
     size_t window_stride, coeff_stride, out_stride, touch_stride;
@@ -115,7 +116,7 @@ struct cpu_kernels {
     void (*turn)(size_t bytes, const char *from, size_t step, size_t count, size_t out_step,
                  char *out);
     /* Sets missing samples among the first `count` of what unpack gave to zero; returns their
-     * number. [0] real, [1] complex. */
+     * number. `out` is aligned to vectors. [0] real, [1] complex. */
     uint64_t (*drop[2])(const struct missing_rule *rule, size_t count, float *out);
     /* [0] real, [1] complex. */
     void (*fir[2])(const struct fir_block *block);

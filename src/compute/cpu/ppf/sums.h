@@ -14,12 +14,14 @@ void sums_destroy(sums_t *sums);
 /* Returns the maximum number of grains of a block of `spectra` spectra that are not rows. */
 uint64_t sums_grains(uint64_t spectra, uint64_t integrate);
 
-/* Returns the grain that spectrum `at` falls into, counted from the one that `first` falls into; of
- * dumps that each fit a grain only the last is apart from the first, as others are rows. */
+/* Returns the grain that spectrum `at` falls into, counted from the one that `first` falls into. If
+ * `integrate` divides GRAIN: 0 for the dump of `first`, 1 for all later ones, since all dumps but a
+ * block's first and last are summed in their rows. */
 uint64_t grain_index(uint64_t first, uint64_t at, uint64_t integrate);
 
 /* Returns, in a block that began with spectrum `first`, 1 if the power of spectrum `number` begins
- * a grain (number *grain of the block), 0 if it goes to the grain of the spectrum before. */
+ * a grain (number *grain of the block), 0 if it goes to the grain of the spectrum before, and
+ * *grain is unchanged. */
 int sums_begins(const sums_t *sums, uint64_t first, uint64_t number, size_t *grain);
 
 /* Whether all spectra of a dump are in the block and in one grain. They are then summed in its row,
