@@ -44,8 +44,7 @@ struct channelise_shape {
      * the paper's C_B and S_B), neighbouring columns of a work-item. */
     uint32_t width, run, vector; /* CPU: vector columns of fine channels are transformed side by
                                     side; 0: by FFTW */
-    /* OpenCL, the fused kernel; of fine channels (CPU, too) radix is the points of columns and
-       rows. */
+    /* OpenCL, the fused kernel; of fine channels (CPU, too) radix is points of columns, of rows. */
     uint32_t values;                   /* complex values of one spectrum that an item holds */
     uint32_t batch;                    /* consecutive spectra that an item makes at once */
     uint32_t teams;                    /* of a work-group */

@@ -70,10 +70,10 @@ struct peaks {
 /* Boxes of more times are for the host's threads. */
 enum { PEAKS_MOST_WIDTH = 256 };
 
-/* Creates a search on the device. Sets *out to NULL if the host's threads must search: the backend
- * computes in the host's memory, the device has no double precision or too little local memory, or
- * boxes are wider than PEAKS_MOST_WIDTH. `is_timed`: stage_times() will be called. Fails with
- * DEVICE. */
+/* Creates a search on the device; `boxes` is copied. Sets *out to NULL if the host's threads must
+ * search: the backend computes in the host's memory, the device has no double precision, too little
+ * local memory or too small work-groups, or boxes are wider than PEAKS_MOST_WIDTH. `is_timed`:
+ * stage_times() will be called. Fails with DEVICE. */
 status_t peaks_create(backend_t *backend, const struct boxes *boxes, int is_timed, peaks_t **out);
 
 struct peaks_rows {

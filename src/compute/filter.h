@@ -16,8 +16,8 @@
  *
  * Overlap-save makes V = (N - (T - 1)) / D rows at a time, block j the rows j V on, wherever a run
  * begins. A block's transform takes the (V - 1) D + T samples that its rows are made of, from j V D
- * + shift + first on, and zeros after them. N may exceed them by up to D - 1 samples, which no row
- * needs (dsp/overlap.h), and which may be missing.
+ * + shift + first on, and zeros after them, in D - 1 to 2 D - 2 places. No row needs the samples of
+ * these places (dsp/overlap.h), which may be missing.
  *
  * Rebacz, Oruklu, Saniie 2010, Exploring Scalability of FIR Filter Realizations on Graphics
  * Processing Units. */
