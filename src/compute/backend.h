@@ -77,8 +77,8 @@ status_t backend_open(enum backend_kind kind, const struct backend_options *opti
                       backend_t **out);
 void backend_close(backend_t *backend);
 enum backend_kind backend_which(const backend_t *backend);
-/* Returns the instruction sets that this machine has, as a number: several machines all have those
- * of the least. */
+/* Returns the number of this machine's best instruction set, from 1 on: the minimum over several
+ * machines is one that all have. 0: the backend has no such choice. */
 uint32_t backend_simd(const backend_t *backend);
 /* Returns the name of the compute device for people: "NVIDIA H200"; "" if there is none. */
 const char *backend_device(const backend_t *backend);
@@ -131,7 +131,8 @@ enum device_step {
     DEVICE_STEPS
 };
 
-/* Memory that a stage takes beside the buffers, of the host from above, of the device about. */
+/* Memory that a stage takes beside the buffers: of the host an upper bound, of the device an
+ * estimate. */
 enum stage_memory { MEMORY_HOST, MEMORY_DEVICE, STAGE_MEMORIES };
 
 /* Any stage but `correlate` (correlate_destroy()), and what else a backend makes (an ingest, a

@@ -12,8 +12,8 @@
 #include "compute/stage_ops.h"
 #include "compute/synthesise.h"
 
-/* Lets the backend fill `made`, of which `ops` and `spec` are set: *out is that, or `made` is
- * destroyed. Fails with USAGE, DEVICE. */
+/* Lets the backend fill `made`, of which `ops` and `spec` are set. Sets the pointer at `out` to it;
+ * after a failure destroys it. Fails with USAGE, DEVICE. */
 status_t stage_create(backend_t *backend, void *made, void *out);
 
 /* Each backend's own objects begin with these. `ops` of backends and buffers are set after open()
@@ -138,8 +138,8 @@ struct correlate_ops {
         const struct correlate_spec *spec); /* of a device NULL: none */
     status_t (*run)(correlate_t *correlate, buffer_t *in, uint64_t spectra, const float *turns,
                     buffer_t *out);
-    /* At spectrum correlate->next. NULL: a dump that begins in a run takes nothing that was
-     * carried. */
+    /* Begins a chunk at spectrum correlate->next. NULL: a dump that begins in a run takes nothing
+     * that was carried. */
     void (*begin)(correlate_t *correlate);
 };
 

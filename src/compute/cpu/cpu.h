@@ -36,9 +36,9 @@ extern const struct fft_baseline_ops cpu_fft_baseline;
  * ...", with its newline, or "unknown". */
 void cpu_processor(char *out, size_t room);
 
-/* Specifications and choices number instruction sets from 1 on. Return the one that all who share
- * the work have, with 0 this machine's best; its kernels, NULL if this machine or this build lacks
- * it; and their name, or "?". */
+/* Specifications and choices number instruction sets from 1 on. cpu_simd(): returns `simd`, for 0
+ * the number of this machine's best. cpu_simd_kernels(): returns the kernels of a number; NULL for
+ * 0, or if this machine or this build lacks it. cpu_simd_name(): returns their name, or "?". */
 uint32_t cpu_simd(uint32_t simd);
 const struct cpu_kernels *cpu_simd_kernels(uint32_t simd);
 const char *cpu_simd_name(uint32_t simd);

@@ -46,10 +46,11 @@ struct fine_shape {
 
 /* fine_shape(): returns the shape by rule. Complex transforms of FINE_LEAST to 2^26 points whose
  * length is a power of two go side by side. Those from fine_least() points on whose length has two
- * such factors, of primes up to 13, go through FFTW; all others not by columns and rows. Shorter
- * ones FFTW does as fast from the cache, and plans soon: up to 2^17 where the second-level cache
- * has less than 2 MiB, up to 2^13 where it has more (measured on an EPYC and a Xeon). Another shape
- * may round otherwise, so a job has that of rank 0. */
+ * such factors, of primes up to 13, go through FFTW; all others not by columns and rows. Another
+ * shape may round otherwise, so a job has that of rank 0.
+ *
+ * fine_least(): returns 2^18 where the second-level cache has less than 2 MiB, else 2^14. Shorter
+ * transforms FFTW does as fast from the cache, and plans soon (measured on an EPYC and a Xeon). */
 enum { FINE_LEAST = 1 << 14 };
 size_t fine_least(void);
 struct fine_shape fine_shape(size_t points, int is_complex);
