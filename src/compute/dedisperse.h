@@ -101,9 +101,10 @@ uint64_t dedisperse_bytes(enum backend_kind kind, const struct dedisperse_spec *
  *
  *   in    samples 0 .. samples + largest - 1 of every channel, as `input` says; sample 0 is number
  *         `origin` of the delays for output 0
- *   out   float [ndms][out_stride]   out_stride >= samples; the gap is unchanged
+ *   out   float [ndms][out_stride]   out_stride >= samples; a device overwrites the gaps
  *
- * `in` may be a buffer that an earlier stage of the same backend has written. Sums of integers are
+ * `samples` is at least 1. `in` may be a buffer that an earlier stage of the same backend has
+ * written. Sums of integers are
  * exact before they become floats. Floats are added in one order: the channels that are not masked,
  * ascending (of groups, in two steps), make sixteens; each is added in pairs, pairs of pairs and so
  * on, ((0 + 1) + (2 + 3)) + ..., the last one filled up with zeros; these sums are added one after
