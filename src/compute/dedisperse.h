@@ -104,17 +104,17 @@ uint64_t dedisperse_bytes(enum backend_kind kind, const struct dedisperse_spec *
  *   out   float [ndms][out_stride]   out_stride >= samples; a device overwrites the gaps
  *
  * `samples` is at least 1. `in` may be a buffer that an earlier stage of the same backend has
- * written. Sums of integers are
- * exact before they become floats. Floats are added in one order: the channels that are not masked,
- * ascending (of groups, in two steps), make sixteens; each is added in pairs, pairs of pairs and so
- * on, ((0 + 1) + (2 + 3)) + ..., the last one filled up with zeros; these sums are added one after
- * the other to a sum s. After each dedisperse_block() of channels, and the last one, s is added to
- * the result, which begins at 0; s becomes the rounding error of that addition (Knuth, The art of
- * computer programming, vol. 2, 4.2.2, theorem B). So s stays small, and rounding does not grow
- * with the result. So a tree of patterns adds as brute force does: the result is a pure function of
- * samples and delays, whatever the cut in time and DMs, threads, instruction set and shape, and the
- * same from cpu and opencl. The input is transposed first ([time][channel] or not), which takes few
- * percent of the time and lets everything that follows read whole words without looking for ends.
+ * written. Sums of integers are exact before they become floats. Floats are added in one order: the
+ * channels that are not masked, ascending (of groups, in two steps), make sixteens; each is added
+ * in pairs, pairs of pairs and so on, ((0 + 1) + (2 + 3)) + ..., the last one filled up with zeros;
+ * these sums are added one after the other to a sum s. After each dedisperse_block() of channels,
+ * and the last one, s is added to the result, which begins at 0; s becomes the rounding error of
+ * that addition (Knuth, The art of computer programming, vol. 2, 4.2.2, theorem B). So s stays
+ * small, and rounding does not grow with the result. So a tree of patterns adds as brute force
+ * does: the result is a pure function of samples and delays, whatever the cut in time and DMs,
+ * threads, instruction set and shape, and the same from cpu and opencl. The input is transposed
+ * first ([time][channel] or not), which takes few percent of the time and lets everything that
+ * follows read whole words without looking for ends.
  *
  * May return before the work is done: buffer_get() waits. Fails with DEVICE. Sclocco, Bal, Hessels,
  * van Leeuwen, van Nieuwpoort 2014, Auto-tuning dedispersion for many-core accelerators, Algorithm
