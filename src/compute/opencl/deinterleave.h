@@ -23,8 +23,8 @@ struct sample_places {
  * Fails with DEVICE. */
 status_t sample_places_create(device_t *device, uint32_t nstreams, struct sample_places *out);
 void sample_places_free(struct sample_places *places);
-/* Uploads the offsets of `nstreams` streams if they differ from those on the device: at a chunk's
- * end, or with another group of streams. Fails with DEVICE. */
+/* Uploads the offsets of `nstreams` <= places->nstreams streams if they differ from those on the
+ * device: at a chunk's end, or with another group of streams. Fails with DEVICE. */
 status_t sample_places_bring(struct sample_places *places, const struct sample_coding *coding,
                              const struct sample_input *input, uint32_t nstreams);
 /* Enqueues the download of places->found to counts [DEINTERLEAVE_GROUPS], whose sum is the number
@@ -35,7 +35,8 @@ status_t sample_places_fetch(const struct sample_places *places, cl_ulong *count
 int sample_places_are_aligned(const struct sample_coding *coding, const struct sample_input *input,
                               uint32_t nstreams);
 
-/* Appends the options of kernels that read samples: " -DFORMAT=... -DCOMPLEX=...". */
+/* Appends the options of kernels that read samples: " -DFORMAT=... -DCOMPLEX=... -DCONJUGATE=...",
+ * and the order of nibbles. A failure is kept in out->status. */
 void deinterleave_options(const struct sample_coding *coding, struct text *out);
 /* Appends the options of kernels/missing.cl: " -DHAS_MISSING=1 -DMISSING=-128", or nothing if no
  * stored number means "no sample". A failure is kept in out->status. */
@@ -69,8 +70,10 @@ uint64_t deinterleave_extent(const struct sample_coding *coding, const struct sa
                              uint32_t nstreams, uint64_t samples);
 
 /* Enqueues the deinterleaving. *out is block->in itself if samples are already in order, and
- * nothing is done if none can be missing. Streams begin at s * *stride bytes into *out, a multiple
- * of 16. *is_left: missing samples have not been searched for (may be NULL). Fails with DEVICE. */
+ * nothing is done if none can be missing; else memory of `d`, valid until the next run. Streams
+ * begin at s * *stride bytes into *out, a multiple of 16 (0 for one stream in order). *is_left:
+ * missing samples have not been searched for; may be NULL, and is set only if samples are in order.
+ * Fails with DEVICE. */
 status_t deinterleave_run(deinterleave_t *d, struct stopwatch *watch,
                           const struct deinterleave_block *block, cl_mem *out, uint64_t *stride,
                           int *is_left);
@@ -78,8 +81,9 @@ status_t deinterleave_run(deinterleave_t *d, struct stopwatch *watch,
 /* Returns the counts of missing samples, to which kernels add: ulong [DEINTERLEAVE_GROUPS]. */
 cl_mem deinterleave_found(const deinterleave_t *d);
 
-/* Enqueues the download of the last run's counts: `counts` [DEINTERLEAVE_GROUPS], to be added up,
- * are valid when *done is. *done is unchanged if no sample could be missing. Fails with DEVICE. */
+/* Enqueues the download of the counts since the last fetch, and zeros them: `counts`
+ * [DEINTERLEAVE_GROUPS], to be added up, are valid after the event *done, which the caller
+ * releases. Both are unchanged if no sample could be missing. Fails with DEVICE. */
 status_t deinterleave_fetch(deinterleave_t *d, cl_ulong *counts, cl_event *done);
 
 #endif

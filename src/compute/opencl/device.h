@@ -21,8 +21,9 @@ struct pinned {
     uint64_t page_bytes;
 };
 
-/* Allocates `bytes` bytes. `is_nvidia`: of the driver that also pins memory that is only registered
- * with it. On an error of OpenCL nothing is allocated. */
+/* Allocates `bytes` >= 1 bytes of pinned memory. `is_nvidia`: allocates whole huge pages of 2 MiB,
+ * and registers them with the driver, which then pins them. Returns CL_SUCCESS, or OpenCL's error;
+ * then *out is empty. */
 cl_int pinned_take(cl_context context, cl_command_queue queue, int is_nvidia, uint64_t bytes,
                    struct pinned *out);
 /* Frees pinned memory that no command uses any more. Takes one that is empty. */
@@ -37,21 +38,24 @@ struct kept_buffer {
     struct pinned pinned; /* may be empty */
 };
 
-/* Creates an empty store of programs and buffers. Fails with DEVICE (memory). */
+/* Creates an empty store of programs and buffers, for device->kept: device_close() destroys it.
+ * Fails with DEVICE (memory). */
 status_t kept_create(kept_t **out);
 
 /* Returns the program that was built of this key, retained for the caller; NULL: none, or nothing
  * is kept (kept NULL). */
 cl_program kept_find_program(kept_t *kept, const char *key);
 
-/* Keeps a program, retained once more; without memory does nothing. */
+/* Keeps a program, retained once more, and a copy of its key. Does nothing if there is no memory,
+ * or if nothing is kept. */
 void kept_add_program(kept_t *kept, const char *key, cl_program program);
 
-/* Takes a buffer of exactly this use and size; returns 0 if there is none. */
+/* Takes a buffer of exactly this use and size, which becomes the caller's; returns 0 if there is
+ * none. */
 int kept_take_buffer(kept_t *kept, int use, uint64_t bytes, struct kept_buffer *out);
 
-/* Keeps a buffer; returns 0 if there are too many, or if nothing is kept: then it stays the
- * caller's. */
+/* Keeps a buffer, whose memory stays counted in device->used. Returns 0 if 64 are kept already, or
+ * if nothing is kept: then it stays the caller's. */
 int kept_put_buffer(kept_t *kept, const struct kept_buffer *buffer);
 
 enum { DEVICE_TEXT = 160, SIGNALS_KEPT = 4 };
@@ -80,7 +84,7 @@ typedef struct device {
     uint64_t room;     /* bytes of its memory that this rank may take */
     uint64_t used;     /* of them taken by device_allocate(), and by tables of FFT libraries */
     kept_t *kept;      /* NULL: nothing is */
-    uint64_t resident; /* of them taken by resident rows, all together */
+    uint64_t resident; /* bytes of `used` that resident rows take, all together */
     int is_full;       /* an allocation has failed for lack of memory: smaller blocks may succeed */
     int is_ahead;      /* only programs are built, into the cache: buffers have one byte, and of
                           programs that another process builds there are no kernels */
@@ -99,20 +103,22 @@ status_t device_list(struct device_info **out, uint32_t *count);
 status_t device_choose(const char *wanted, uint32_t local_rank, uint32_t local_size,
                        struct device_info *out, uint32_t *sharers);
 
-/* Opens a device. At most `memory` bytes of its memory are used; 0: this rank's share of
- * the part that docs/opencl.md states, divided by `sharers`. Fails with DEVICE. */
+/* Opens a device. At most `memory` bytes of its memory are used; 0: 85 % of a GPU's memory, 25 % of
+ * another device's, divided by `sharers`. Fails with DEVICE. */
 status_t device_open(const struct device_info *info, uint64_t memory, uint32_t sharers,
                      device_t **out);
 void device_close(device_t *device);
 
-/* Allocates bytes of device memory, which really exist on return. Fails with DEVICE, and sets
- * is_full if there is not enough (for the budget, or by the device's own limit). `what` names it in
- * the message. */
+/* Allocates bytes of device memory, which really exist on return, with undefined contents. Fails
+ * with DEVICE, and sets is_full if there is not enough (for the budget, or by the device's own
+ * limit). `what` names it in the message. */
 status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_mem *out);
-/* Makes a sub-buffer of bytes at .. at + bytes - 1 of a buffer. Fails with DEVICE. */
+/* Makes a sub-buffer of bytes at .. at + bytes - 1 of a buffer; `at` is a multiple of info.align.
+ * clReleaseMemObject() frees it: device_release_all() would count its bytes as free. Fails with
+ * DEVICE. */
 status_t device_part(const device_t *device, cl_mem whole, uint64_t at, uint64_t bytes,
                      cl_mem *out);
-/* Frees memory of device_allocate(): a list of it, which may have NULL. */
+/* Frees a list of memory of device_allocate(); NULL entries are skipped. */
 void device_release_all(device_t *device, const cl_mem *memory, size_t count);
 #define DEVICE_RELEASE(device, ...)                                                                \
     device_release_all((device), (const cl_mem[]){__VA_ARGS__},                                    \
@@ -131,15 +137,17 @@ void device_forget(cl_event *event);
  * from the end of one command to that of another. Fails with DEVICE. */
 status_t device_seconds(const device_t *device, cl_event from, cl_event to, double *seconds);
 
-/* Copies host memory to `at` bytes into device memory; waits. device_put() also allocates it.
+/* Copies host memory to device memory, from its byte `at` on, after earlier work in the queue of
+ * computations; waits. device_put() also allocates the memory: *out may be set on failure, too.
  * `what` names it in messages. Fail with DEVICE. */
 status_t device_write(const device_t *device, cl_mem memory, uint64_t at, const void *data,
                       uint64_t bytes, const char *what);
 status_t device_put(device_t *device, const void *data, uint64_t bytes, const char *what,
                     cl_mem *out);
 
-/* Enqueue, in the queue of computations: zeros (multiples of 4 bytes); and an event that comes when
- * all before it is done, at which work begins. Fail with DEVICE. */
+/* Enqueue in the queue of computations. device_clear() writes zeros; `at` and `bytes` are multiples
+ * of 4. device_mark() sets *out to an event that comes when all work before it is done, and flushes
+ * the queue. Fail with DEVICE. */
 status_t device_clear(const device_t *device, cl_mem memory, uint64_t at, uint64_t bytes);
 status_t device_mark(const device_t *device, cl_event *out);
 
@@ -149,7 +157,7 @@ status_t device_mark(const device_t *device, cl_event *out);
 
 /* OpenCL on processors installs signal handlers at its first call, and LLVM at its first
  * compilation. These two functions surround calls that may do so, and restore the handlers. Only
- * one thread at a time is between them. */
+ * one thread at a time is between them, and they do not nest. */
 struct signals {
     struct sigaction actions[SIGNALS_KEPT];
 };

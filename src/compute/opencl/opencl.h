@@ -41,11 +41,12 @@ status_t opencl_buffer_get(buffer_t *buffer, void **out);
 status_t opencl_buffer_missing(buffer_t *in, uint64_t *out);
 
 /* Enqueue the work before and after the kernels of a block. opencl_block_begin() uploads the first
- * `bytes` bytes of samples (0: they are on the device, as ingested ones are), after earlier work on
- * that memory has ended and rows of earlier blocks are downloaded. opencl_block_end() downloads the
- * first bytes[i] of out[i], and flushes the queues. The watch may be NULL. Transfers run beside
- * other blocks' kernels. Only a BUFFER_IN is uploaded, only a BUFFER_OUT downloaded. Fail with
- * DEVICE. */
+ * `bytes` bytes of samples, after earlier work on that memory has ended. Samples that came by an
+ * ingest are not uploaded, but kernels wait for them: `bytes` > 0. With 0, earlier kernels have
+ * left the samples on the device. Kernels also wait until rows of earlier blocks are downloaded
+ * from the nout <= MOST_OUTPUTS outputs. opencl_block_end() downloads the first bytes[i] of out[i],
+ * and flushes the queues. The watch may be NULL. Transfers run beside other blocks' kernels. Only a
+ * BUFFER_IN is uploaded, only a BUFFER_OUT downloaded. Fail with DEVICE. */
 status_t opencl_block_begin(struct opencl_buffer *in, uint64_t bytes, buffer_t *const *out,
                             uint32_t nout, struct stopwatch *watch);
 status_t opencl_block_end(struct opencl_buffer *in, buffer_t *const *out, const uint64_t *bytes,
@@ -59,22 +60,26 @@ status_t opencl_block_end(struct opencl_buffer *in, buffer_t *const *out, const 
         return stopwatch_collect(&stage->watch, stage->opencl->device, seconds);                   \
     }
 
-/* Turns of an array's stations and beams, which a stage takes to the device for each run: buffers
- * that take turns. Creating and beginning fail with DEVICE. */
+/* Two buffers, used alternately, for the phasors ("turns") of an array's stations and beams that a
+ * stage uploads for each run. */
 struct opencl_turns {
     buffer_t *buffers[2];
     uint64_t runs;
 };
+/* Creates buffers of `bytes` bytes, for both lists of a run. *out is {0} before, and the caller
+ * calls opencl_turns_destroy() in any case. Fails with DEVICE. */
 status_t opencl_turns_create(backend_t *backend, uint64_t bytes, struct opencl_turns *out);
 void opencl_turns_destroy(struct opencl_turns *turns);
-/* Uploads a run's lists, one after the other, to *out. The caller then enqueues its kernels, and
- * calls opencl_block_end() for *out. A list may be NULL. Fails with DEVICE. */
+/* Uploads a run's lists of floats[0] and floats[1] floats, one after the other, to *out. The caller
+ * then enqueues its kernels, and calls opencl_block_end() for *out. A list that is NULL is skipped.
+ * Fails with DEVICE. */
 status_t opencl_turns_begin(struct opencl_turns *turns, const float *const lists[2],
                             const uint64_t floats[2], struct stopwatch *watch,
                             struct opencl_buffer **out);
 
-/* Choices of the filter bank: ppf/ppf_choices.c. Fail with USAGE if the requested kernel cannot do
- * the problem, or with DEVICE. */
+/* Choices of the filter bank: ppf/ppf_choices.c. opencl_channelise_choose() fails with USAGE if the
+ * requested kernel cannot do the problem; then there are 0 candidates. The others fail with DEVICE
+ * (memory). */
 status_t opencl_channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                                   struct channelise_choice *out);
 status_t opencl_channelise_candidates(backend_t *backend, const struct channelise_spec *spec,

@@ -17,21 +17,23 @@ typedef struct fft fft_t;
 int fft_can(enum fft_kind kind, uint32_t length);
 /* Returns NULL if any library does this length, else which lengths are possible. */
 const char *fft_limit(uint32_t length);
-/* Returns the user's choice if it does this length, else the other; for AUTO VkFFT, which is right
- * everywhere and was the faster one wherever it was measured. */
+/* Returns clFFT if it is wanted and does this length, else VkFFT, which is right everywhere and was
+ * the faster one wherever it was measured. */
 enum fft_kind fft_settle(enum fft_kind wanted, uint32_t length);
 
-/* Plans transforms of `length` points, up to `most` at a time, in the queue `device->compute`.
+/* Plans transforms of `length` points, up to `most` >= 1 at a time, in the queue `device->compute`.
  * `kind` is not AUTO. VkFFT's kernels are cached as programs are; clFFT's only by the driver.
- * Workspace of the library counts as device memory. Fails with DEVICE. */
+ * Workspace of the library, and a buffer for up to 2^20 points, or one transform, count as device
+ * memory. Fails with DEVICE. */
 status_t fft_create(device_t *device, enum fft_kind kind, uint32_t length, uint64_t most,
                     fft_t **out);
+/* Waits for the queue of computations. Takes NULL. */
 void fft_destroy(fft_t *fft);
 
 /* Enqueues transforms first .. first + count - 1 of `data`, which is no sub-buffer; others are not
- * touched. Fastest for count == most and for starts where a sub-buffer may begin; a count that was
- * not seen before may plan anew. No size of the whole is 32-bit. The watch (may be NULL) counts it
- * as STEP_TRANSFORM. Fails with DEVICE. */
+ * touched. `count` may exceed `most`. Fastest for count == most and for starts where a sub-buffer
+ * may begin; a count that was not seen before may plan anew. `data` may have more than 2^32 points
+ * or bytes. The watch (may be NULL) counts it as STEP_TRANSFORM. Fails with DEVICE. */
 status_t fft_run(fft_t *fft, struct stopwatch *watch, cl_mem data, uint64_t first, uint64_t count);
 
 /* A library: plans of fixed batches, from the start of a buffer. */

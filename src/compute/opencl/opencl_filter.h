@@ -47,18 +47,20 @@ struct filter_made {
 
 /* A way of filtering. */
 struct filter_way {
-    /* Whether a shape (of this way's kernel) can do the problem; with a device: there. */
+    /* Whether a shape (of this way's kernel) can do the problem on the device; NULL: on one with
+     * 32 KiB of local memory and groups of any size. */
     int (*can)(const struct filter_spec *spec, const struct filter_shape *shape,
                const struct device_info *device);
-    /* Fills in what is 0 of a shape that can: a pure function of the spec. */
+    /* Completes a shape that can: numbers that are 0, and those that this way fixes. A pure
+     * function of the spec. */
     void (*settle)(const struct filter_spec *spec, struct filter_shape *shape);
-    /* Fills in what is 0 after the spec. Fails with DEVICE. */
+    /* Fills in the members after `spec`, which the caller frees in any case. Fails with DEVICE. */
     status_t (*create)(struct filter_made *made);
-    /* Enqueues in device->compute; steps are STEP_FILTER, STEP_TRANSFORM, STEP_DETECT. Fails with
-     * DEVICE. */
+    /* Enqueues a run of >= 1 rows in device->compute; steps are STEP_FILTER and STEP_TRANSFORM.
+     * Fails with DEVICE. */
     status_t (*run)(const struct filter_made *made, struct stopwatch *watch,
                     const struct filter_block *block);
-    /* Device memory, about. */
+    /* Device memory of tables and workspace, about; choice.shape is settled. */
     uint64_t (*bytes)(const struct filter_spec *spec);
 };
 extern const struct filter_way filter_registers, filter_local, filter_library, filter_fused;

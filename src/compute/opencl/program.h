@@ -18,12 +18,12 @@ struct stopwatch {
     } * entries;
 };
 
-/* Sets *out to where the next command of `step` leaves its event; to NULL if the watch is off, or
- * NULL. Fails with DEVICE (memory). */
+/* Sets *out to where the next command of `step` leaves its event, valid until the next call with
+ * this watch; to NULL if the watch is off, or NULL. Fails with DEVICE (memory). */
 status_t stopwatch_event(struct stopwatch *watch, enum device_step step, cl_event **out);
 
-/* Begins and ends the timing of work on `queue` that a library enqueues. No effect if the watch is
- * off, or NULL. Fail with DEVICE. */
+/* Begins and ends the timing of work on `queue` that a library enqueues. Nothing else may be timed
+ * with this watch in between. No effect if the watch is off, or NULL. Fail with DEVICE. */
 status_t stopwatch_begin(struct stopwatch *watch, const device_t *device, cl_command_queue queue,
                          enum device_step step);
 
@@ -84,13 +84,14 @@ enum program_source { PROGRAM_SOURCES(PROGRAM_SOURCE_NUMBER) SOURCES };
 const char *program_source(enum program_source source);
 
 /* Builds a program with `options` ("-DCHANNELS=1024 ..."), or takes the binary from the cache (key:
- * device, platform, driver, text, options). Many ranks may do so at once. A stale or corrupt entry
- * is built anew; a cache that cannot be written is ignored. `what` names the text in messages.
- * Fails with DEVICE if it does not compile (the message contains the build log). */
+ * device, platform, driver, text, options). Many ranks may do so at once: one builds, and others
+ * wait for it, 30 s at most. A stale or corrupt entry is built anew; a cache that cannot be written
+ * is ignored. `what` names the text in messages. The caller releases *out. Fails with DEVICE if it
+ * does not compile (the message contains the build log). */
 status_t program_build_text(const device_t *device, const char *what, const char *text,
                             const char *options, cl_program *out);
 
-/* Creates one kernel of a program. Fails with DEVICE. */
+/* Creates one kernel of a program, which the caller releases. Fails with DEVICE. */
 status_t program_kernel(const device_t *device, cl_program program, const char *name,
                         cl_kernel *out);
 
@@ -100,14 +101,16 @@ struct launch_made {
     cl_kernel *out;
 };
 
-/* Builds the concatenation of `count` sources, see program_build_text(), and takes kernels of it,
- * or one. Frees the options. Fails with DEVICE, or as options->status says. */
+/* Builds the concatenation of `count` sources, see program_build_text(), and creates `nkernels`
+ * kernels of it, or one. With device->is_ahead, kernels of a program that another process builds
+ * stay unchanged. Frees the options in any case. Fails with DEVICE, or as options->status says; the
+ * kernels that were created before are the caller's. */
 status_t launch_build_all(const device_t *device, const enum program_source *sources,
                           uint32_t count, struct text *options, const struct launch_made *kernels,
                           uint32_t nkernels);
 status_t launch_build(const device_t *device, const enum program_source *sources, uint32_t count,
                       struct text *options, const char *name, cl_kernel *out);
-/* Releases a list of kernels, which may be NULL. */
+/* Releases the kernels of a list; NULL ones are skipped. */
 void launch_release_all(const cl_kernel *kernels, size_t count);
 #define LAUNCH_RELEASE(...)                                                                        \
     launch_release_all((const cl_kernel[]){__VA_ARGS__},                                           \
@@ -141,7 +144,7 @@ struct launch_argument {
 struct launch_size {
     size_t groups, items; /* work-groups, and work-items of each */
 };
-/* Returns the size for `items` work-items in groups of `width`. */
+/* Returns the size for `items` >= 1 work-items in groups of `width`, rounded up to whole groups. */
 struct launch_size launch_over(uint64_t items, uint32_t width);
 
 /* Enqueues a kernel after the work in `device->compute`; the watch counts its time as `step` (NULL:

@@ -23,21 +23,22 @@ struct dedisperse_shape_problem {
 struct dedisperse_shape_spans {
     uint32_t dms, skew; /* of a tile */
     uint32_t front;     /* samples before time 0 that rows must have */
-    uint32_t span;      /* maximum over tiles of the difference between a row's largest and smallest
-                           delay, samples */
+    uint32_t span;      /* maximum over tiles of the difference between a row's largest delay and
+                           dedisperse_shape_base() of its smallest, samples */
     double mean;        /* of these spans */
     uint32_t ntiles;
 };
-/* Computes the spans of a shape; if `known` are those of the same tile and skew, they are kept. */
+/* Computes the spans of a shape. *known is {0}, or the spans of an earlier shape for the same
+ * problem; if that has the same tile and skew, they are kept. */
 void dedisperse_shape_spans(const struct dedisperse_shape_problem *problem,
                             const struct dedisperse_shape *shape,
                             struct dedisperse_shape_spans *known);
 
-/* Returns the sample from which the rows of a tile are staged: its minimum, rounded down to whole
- * loads. */
+/* Returns the sample from which the rows of a tile are staged: its minimum, rounded down to a
+ * multiple of 16. */
 uint32_t dedisperse_shape_base(uint32_t least);
 
-/* Returns the entry [dm][row] of the kernel's table: dm is number i of its tile. */
+/* Returns the entry [dm][row] of the kernel's table, samples: dm is number i of its tile. */
 uint32_t dedisperse_shape_rel(const struct dedisperse_shape_spans *spans, uint32_t delay,
                               uint32_t i);
 
@@ -49,9 +50,8 @@ enum {
 uint32_t dedisperse_shape_registers(const struct dedisperse_shape_problem *problem,
                                     const struct dedisperse_shape *shape);
 
-/* Return the samples and the DMs of a tile; the rows of `delays` and of the table, rounded up to
- * whole chunks, and of floats also to a multiple of 16; the words of a staged row.
- * dedisperse_shape_options() appends constants for the compiler. */
+/* Return the samples and the DMs of a tile; nrows rounded up to whole chunks, and of floats also to
+ * a multiple of 16, for the rows of the table; the words of a staged row, a multiple of 4. */
 uint32_t dedisperse_shape_tile_samples(const struct dedisperse_shape *shape);
 uint32_t dedisperse_shape_tile_dms(const struct dedisperse_shape *shape);
 uint32_t dedisperse_shape_padded(const struct dedisperse_shape_problem *problem,

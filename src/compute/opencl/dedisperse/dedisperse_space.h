@@ -4,20 +4,24 @@
 
 #include "compute/opencl/dedisperse/dedisperse_shape.h"
 
-/* Returns whether a shape fits the problem and the device: 1, or 0 and the reason in *why. *cost:
- * seconds by a model, for comparison only. *known: spans of an earlier shape, or {0}; becomes those
- * of this one. */
+/* Returns whether a shape fits the problem and the device: 1, or 0 and the reason in *why. For a
+ * tree, only some tiles of DMs are examined: tree_tables_create() may find that others do not fit.
+ * *cost: seconds by a model, for comparison only; INFINITY if it does not fit. *known: {0}, or
+ * spans of an earlier shape for the same problem; becomes those of a shape that fits. */
 int dedisperse_space_fits(const struct dedisperse_shape_problem *problem,
                           const struct device_info *device, const struct dedisperse_shape *shape,
                           struct dedisperse_shape_spans *known, double *cost, const char **why);
 
-/* Lists all shapes of the space that fit, in any order; free() returns them. At least one. Fails
- * with DEVICE (memory). */
+/* Lists the sensible shapes of the space that fit, in any order; free() returns them. Shapes of
+ * brute force are listed for every mode; trees unless the mode is BRUTE or there are several
+ * ranges. Fails with DEVICE (memory). */
 status_t dedisperse_space_candidates(const struct dedisperse_shape_problem *problem,
                                      const struct device_info *device,
                                      struct dedisperse_candidate **out, uint32_t *count);
 
-/* Returns the shape with the lowest cost. */
+/* Returns the shape with the lowest cost: of brute force; in mode TREE of trees, if one fits; in
+ * mode AUTO of both, on a GPU and with one range. If none fits, returns the smallest shape of brute
+ * force, which every device can run. */
 struct dedisperse_shape dedisperse_space_best(const struct dedisperse_shape_problem *problem,
                                               const struct device_info *device);
 

@@ -38,15 +38,17 @@ struct tree_tables {
     int fits; /* else nothing but ntiles is of account */
 };
 
-/* Creates the tables for a group with `local` bytes of local memory. `every`: only every Nth tile
- * is examined (1: all), enough to estimate the cost of a shape. Fails with DEVICE (memory). */
+/* Creates the tables for a group with `local` bytes of local memory, of which at most 48 KiB are
+ * used. `every`: only every Nth tile is examined (1: all), enough to estimate the cost of a shape,
+ * not to run it. Too little local memory is no failure: out->fits is 0. Fails with DEVICE (memory);
+ * then *out is unchanged. */
 status_t tree_tables_create(const struct dedisperse_shape_problem *problem,
                             const struct dedisperse_shape *shape,
                             const struct dedisperse_shape_spans *spans, uint64_t local,
                             uint32_t every, struct tree_tables *out);
 void tree_tables_free(struct tree_tables *tables);
 
-/* Returns the bytes of local memory that a group takes. */
+/* Returns the bytes of local memory that a group takes: `memory`, and two blocks of tables. */
 uint64_t tree_tables_local_bytes(const struct tree_tables *tables);
 
 /* Appends constants for the compiler. */

@@ -14,8 +14,8 @@
 
 /* Lists shapes for an output of `mode` (enum fused_mode), at most `most`, the most promising first,
  * and returns their number. Returns 0 if these kernels cannot do the problem (channels no power of
- * two from 256 to 2^26). Any taps, format, kept channels. Transforms of real samples are left
- * unsplit. */
+ * two from 256 to 2^26, or none fits the device). Any taps, format, kept channels; the caller
+ * excludes oversampled banks. Transforms of real samples are left unsplit. */
 uint32_t fine_shapes(const struct channelise_spec *spec, int mode, const struct device_info *device,
                      struct channelise_shape *out, uint32_t most);
 /* Enumerates the whole space (shape_number_t). */
@@ -24,15 +24,17 @@ shape_number_t fine_number;
 /* Returns whether it may be chosen on GPUs: on request, or if it is known to be faster than a
  * library's FFT after the filter. */
 int fine_may_be(const struct channelise_spec *spec);
-/* Returns whether it is also faster than the fused kernel, where that can do the problem, but not
- * by a shape of mixed.h. */
+/* Returns whether it is also faster than the fused kernel in shapes for which mixed_makes() is 0:
+ * on NVIDIA's devices, from 2^13 channels on, without sums over grains. Call after fine_may_be().
+ */
 int fine_leads(const struct channelise_spec *spec, int mode, const struct device_info *device);
 
 /* Steps of a shape: the columns' once or twice, then the rows'. */
 enum { FINE_STEPS = 3 };
 
-/* Returns the relay: data in flight between the last two steps, in slices, which are `points` long;
- * a block has `count` of them. */
+/* Returns the relay: data in flight between the last two steps, in slices of `points` complex
+ * floats. `spectra` spectra of `streams` streams have `count` slices. The last step is `lag` slices
+ * after the one before it; the buffer between them has `slots` slices. */
 struct fine_relay {
     uint64_t points, count;
     uint32_t lag, slots;
@@ -44,7 +46,7 @@ struct fine_relay fine_relay(const struct channelise_spec *spec,
 typedef struct fine fine_t;
 
 /* Creates kernels, tables, and a workspace for `piece` spectra of all streams, a multiple of GRAIN.
- * Fails with DEVICE. */
+ * Copies spec and shape, and does not read spec->coeff. Fails with DEVICE. */
 status_t fine_create(device_t *device, const struct channelise_spec *spec, int mode,
                      const struct channelise_shape *shape, uint64_t piece, fine_t **out);
 void fine_destroy(fine_t *fine);
@@ -55,8 +57,11 @@ void fine_destroy(fine_t *fine);
  *   coeff   float [T][P]
  *   to      gets their rows, or grains, from its beginning on
  *   first   number of the first of them
- *   scales, counts_at   of spectra in few bits: see kernels/fine/fine_rows.cl; `integrate` is their
- *           rows of a block
+ *   scales, counts_at   of spectra in few bits: see kernels/fine/fine_rows.cl; counts_at is the
+ *           place of the counts of clipped numbers in `to`, in uint32; `integrate` is their rows of
+ *           a block
+ *
+ * in_stride is bytes. `count` may exceed the workspace: pieces run one after the other.
  *
  * Fails with DEVICE. */
 struct fine_block {

@@ -9,14 +9,16 @@
 
 #include "compute/opencl/ppf/ppf_steps.h"
 
-/* Returns whether these stages can transform `channels` channels. */
+/* Returns whether these stages can transform `channels` channels, at least 64 and no power of
+ * two. */
 int mixed_is(uint32_t channels);
 
-/* Returns whether a shape of the fused kernel goes by these stages: where channels are a power of
- * two, those whose first and last radix are 16, the middle one 16 or 32, and that have local memory
- * for all spectra of a batch. */
+/* Returns whether a shape of the fused kernel uses these stages. Where channels are a power of two,
+ * these are shapes whose values, first and last radix are 16, the middle one 16 or 32, with local
+ * memory for all spectra of a batch, neither split nor padded. */
 int mixed_makes(const struct channelise_shape *shape);
-/* Fills in what depends on the device, of such a shape. Returns 0 when it does not fit. */
+/* Fills in the numbers that depend on the device, of such a shape of a power of two. Returns 0 if
+ * it does not fit, or if the bank is oversampled. */
 int mixed_fit_wide(const struct channelise_spec *spec, int mode, const struct device_info *device,
                    struct channelise_shape *shape);
 
@@ -30,8 +32,9 @@ shape_number_t mixed_number;
 int mixed_filters_neighbours(const struct channelise_spec *spec, int mode,
                              const struct channelise_shape *shape);
 
-/* Appends " -DIN_PLACE=1 -DSTEP=105 ...". `factors` is the number of pairs before the order. Reads
- * the spec's coefficients, if there are any, for their symmetries. */
+/* Appends " -DIN_PLACE=1 -DSTEP=105 ...". `factors` is the number of pairs (re, im) before
+ * mixed_order() in the table `twiddles`. Reads the spec's coefficients, if there are any, for their
+ * symmetries. */
 void mixed_options(const struct channelise_spec *spec, int mode,
                    const struct channelise_shape *shape, const struct device_info *device,
                    size_t factors, struct text *out);

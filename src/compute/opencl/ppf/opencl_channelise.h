@@ -9,8 +9,8 @@
 
 typedef struct ppf ppf_t;
 
-/* Creates the filter bank. `choice` is made (not AUTO). Fails with DEVICE: memory, or a kernel that
- * does not build. */
+/* Creates the filter bank. `choice` is made (not AUTO). Copies the spec, and its coefficients to
+ * the device. Fails with DEVICE: memory, or a kernel that does not build. */
 status_t ppf_create(device_t *device, const struct channelise_spec *spec,
                     const struct channelise_choice *choice, ppf_t **out);
 
@@ -33,12 +33,11 @@ struct ppf_look {
     uint64_t counted;
 };
 
-/* Enqueues the next `spectra` spectra of `nstreams` streams.
+/* Enqueues the next `spectra` <= max_spectra spectra of `nstreams` streams.
  *
- *   in    samples of spectra + T - 1 raw spectra; stream s begins at byte s * in_stride (a multiple
- *         of 16), its samples follow each other
- *   out   one buffer an output, as struct channelise_output says; receives rows[i] rows, bytes[i]
- *         with the counts that follow them
+ *   in    channelise_inputs() samples; stream s begins at byte s * in_stride (a multiple of 16),
+ * its samples follow each other. With spec->is_spectra, spectra out   one buffer an output, as
+ * struct channelise_output says; receives rows[i] rows, bytes[i] with the counts that follow them
  *
  * Fails with DEVICE. */
 status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_stride,
@@ -46,18 +45,19 @@ status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_st
                  const cl_mem *out, uint64_t *rows, uint64_t *bytes);
 
 /* Lists shapes for a problem on this device, at most `most`, the most promising first, and returns
- * their number. */
+ * their number; 0 if the requested kernel cannot do the problem. */
 uint32_t ppf_choices(const struct device_info *info, const struct channelise_spec *spec,
                      struct channelise_shape *out, uint32_t most);
 
-/* Returns whether the fused kernel makes the product itself: there is one, and each of its numbers
- * comes of one stream's spectra. */
+/* Returns whether the fused kernel makes the product itself: there is one, of QUANTITY_SPECTRA or
+ * QUANTITY_POWER. */
 int ppf_is_direct(const struct channelise_spec *spec);
 
-/* Returns the output of the fused kernel: the product, else spectra. */
+/* Returns the output of the fused kernel (enum fused_mode): the product if ppf_is_direct(), else
+ * spectra. */
 int ppf_fused_mode(const struct channelise_spec *spec);
 
-/* Returns the fused kernel's view of the problem: for others it makes all channels. */
+/* Returns the fused kernel's view of the problem: with all channels unless ppf_is_direct(). */
 struct channelise_spec ppf_fused_spec(const struct channelise_spec *spec);
 
 #endif

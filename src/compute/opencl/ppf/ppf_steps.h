@@ -11,7 +11,8 @@ enum detect_kind { DETECT_SPECTRA, DETECT_POWER, DETECT_GRAINS, DETECT_STEPS };
 
 /* Appends " -DCHANNELS=... -DTAPS=... -DFORMAT=..." that every kernel begins with (samples.cl). */
 void samples_options(const struct channelise_spec *spec, struct text *out);
-/* Appends the options of an oversampled bank: " -DHOP=864 -DIS_SHIFTED=1". */
+/* Appends the options of an oversampled bank: " -DHOP=864 -DIS_SHIFTED=1"; nothing for others. HOP
+ * is samples, or pairs of real ones. */
 void hop_options(const struct channelise_spec *spec, struct text *out);
 
 /* Step after the filter, for output `i`: its kind; its options, which detect_options() appends; its
@@ -21,6 +22,9 @@ void detect_options(const struct channelise_spec *spec, uint32_t i, struct text 
 struct launch_size detect_size(const struct channelise_spec *spec, uint32_t i, uint64_t first,
                                uint64_t spectra, uint32_t streams);
 
+/* Step after that, for output `i` of kind DETECT_GRAINS, which sums grains: its options, which
+ * sum_options() appends, and its launch for a block of `spectra` >= 1 spectra, the first number
+ * `next`. */
 void sum_options(const struct channelise_spec *spec, uint32_t i, struct text *out);
 struct launch_size sum_size(const struct channelise_spec *spec, uint32_t i, uint64_t next,
                             uint64_t spectra, uint32_t streams);
@@ -40,18 +44,20 @@ enum {
     CELL_BANKS = 16, /* pairs that local memory serves at a time, */
     WIDE_BANKS = 8   /* and cells of two pairs */
 };
+/* Returns whether a number is a power of two; 1 for 0, too. */
 int is_power_of_two(uint32_t number);
 
 /* The FIR kernels before a library's FFT. */
 
 /* Lists candidates for a problem, most promising first, at most `most`, and returns their number.
- * `kernel` is KERNEL_AUTO or one of these. AUTO, CACHE and BLOCKS, which solve every problem, have
- * at least one. Returns 0 if the requested kernel cannot (SLIDE: too many taps for registers;
+ * The caller sets their `fft`. `kernel` is KERNEL_AUTO or one of these. AUTO and CACHE, which solve
+ * every problem, have at least one, and BLOCKS unless the bank is oversampled. Returns 0 if the
+ * requested kernel cannot (all but CACHE: an oversampled bank; SLIDE: too many taps for registers;
  * LOCAL: too many for local memory). */
 uint32_t fir_shapes(const struct channelise_spec *spec, enum kernel_kind kernel,
                     const struct device_info *device, struct channelise_shape *out, uint32_t most);
 
-/* Lists likewise the whole space: every width, run and vector that fits. */
+/* Lists likewise the whole space: every width, run, vector and number of teams that fits. */
 uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
                    const struct device_info *device, struct channelise_shape *out, uint32_t most);
 
@@ -72,7 +78,8 @@ enum fused_mode { FUSED_SPECTRA, FUSED_POWER, FUSED_GRAINS, FUSED_STEPS };
 /* Lists the shapes to try, at most `most`, the most promising first, and returns their number. A
  * team of channels / values work-items computes `batch` spectra; see the kernel's heading. Returns
  * 0 if the kernel cannot do the problem (channels neither a power of two from 32 to 8192 nor for
- * mixed.h, or a group too small for them). Any taps, format, kept channels. */
+ * mixed.h, or a group too small for them). Any taps (of an oversampled bank at most 64), format,
+ * kept channels. */
 uint32_t fused_shapes(const struct channelise_spec *spec, int mode,
                       const struct device_info *device, struct channelise_shape *out,
                       uint32_t most);
@@ -91,13 +98,14 @@ const enum program_source *fused_sources(const struct channelise_shape *shape, u
 /* Returns whether the kernel itself searches for floats that are not finite (CHECKED). */
 int fused_looks(const struct channelise_spec *spec);
 
-/* stages_factor_count(): pairs of the factors of all stages of a transform, 1 after the last radix.
- * stages_factors() writes them, of one stage after the other; returns the place after them. */
+/* stages_factor_count(): number of pairs (re, im) of the factors of all stages of a transform.
+ * `radix` is [CHANNELISE_STAGES], 1 after the last. stages_factors() writes them, of one stage
+ * after the other; returns the place after them. */
 size_t stages_factor_count(const uint32_t *radix);
 float *stages_factors(const uint32_t *radix, float *out);
 
-/* Returns whether it loads four coefficients of a point at once: its table is [T / 4][P][4], not
- * [T][P]. */
+/* Returns whether the kernel loads four coefficients of a point at once: its table is
+ * [T / 4][P][4], not [T][P]. */
 int fused_takes_fours(const struct channelise_spec *spec, int mode,
                       const struct channelise_shape *shape);
 
