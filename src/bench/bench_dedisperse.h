@@ -57,7 +57,7 @@ double bench_dedisperse_adds(const bench_dedisperse_t *bench);
 /* Computes the factor by which a tree of the patterns of its delays takes fewer additions. Fails
  * with DEVICE (memory). */
 status_t bench_dedisperse_gain(const bench_dedisperse_t *bench, double *out);
-/* Returns the stage, without a shape. */
+/* Returns the stage's spec, without a shape, which belongs to the case. */
 const struct dedisperse_spec *bench_dedisperse_spec(const bench_dedisperse_t *bench);
 
 #endif

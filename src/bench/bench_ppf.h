@@ -11,14 +11,15 @@ struct bench_case {
     enum sample_format format;
     int is_complex;
     struct ratio oversample; /* 1 / 1: critically sampled */
-    uint64_t samples;        /* of all streams together; rounded to whole spectra */
+    uint64_t samples;        /* of all streams together; rounded down to whole spectra (at least
+                                1 of each stream), then up to whole dumps */
     struct channelise_output output;
     enum kernel_kind kernel;
     enum fft_kind fft;
     uint32_t threads;   /* of the CPU backend */
     uint32_t repeats;   /* timed runs, at least 1 */
     int with_transfers; /* also blocks in a row, from pinned memory and back */
-    int with_power;     /* also the card's power draw, if nvidia-smi reports it */
+    int with_power;     /* with transfers: also the card's power draw, if nvidia-smi reports it */
 };
 
 struct bench_result {
@@ -42,12 +43,13 @@ status_t bench_ppf(backend_t *backend, const struct bench_case *c, struct bench_
 
 /* Times a synthesis, the inverse of the bank of `c` with `bank_taps` taps, by its dual of c->taps
  * taps. c->samples are output samples; channels come in as c->format, those of a spectrum side by
- * side. Of the result's choice only the instruction set is set; transfers, power and the bare
- * transforms stay empty; steps have the names of a filter bank's.
+ * side. Of the result's choice only the backend and the instruction set are set. The time in a row,
+ * power and the bare transforms stay 0; steps have the names of a filter bank's.
  *
- *   how   gets what it was made by: "synthesis to -101 dB, avx512, fftw-3.3.10 by rule"
+ *   how   gets appended: "synthesis to -101 dB, avx512, fftw-3.3.10 by rule"
  *
- * Fails with DEVICE, USAGE: a backend without synthesis. A wrong result is no failure. */
+ * Fails with DEVICE; with USAGE: a backend without synthesis, or as dual_create(). A wrong result
+ * is no failure. */
 status_t bench_synthesis(backend_t *backend, const struct bench_case *c, uint32_t bank_taps,
                          struct bench_result *out, struct text *how);
 

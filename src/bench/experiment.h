@@ -13,18 +13,19 @@ enum experiment_method {
     EXPERIMENT_RANDOM,
     EXPERIMENT_METHODS
 };
-/* Sets the options of a method. */
+/* Sets options->is_guided and options->shuffle as a method has them. */
 void experiment_choose(enum experiment_method method, struct tune_options *options);
 
-/* Repeats a search on the measurements of another one: nothing is timed. The outcome contains the
- * seconds that were spent then, and numbers its configurations from 0 on: the space has no others.
- * Fails with DEVICE (memory). */
+/* Repeats a search on the measurements of another one: nothing is timed. Ignores the options' time,
+ * `known` and `rounds`. The outcome contains the seconds that were spent then. Its configuration
+ * number i is the ith that `measured` has tried. tune_outcome_free() in any case. Fails with DEVICE
+ * (memory). */
 status_t experiment_replay(const struct tune_space *space, const struct tune_options *options,
                            const struct tune_outcome *measured, struct tune_outcome *out);
 
-/* Writes the lines of a histogram: how many configurations reach which share of the best rate (1 /
- * s). `unit` converts 1 / s to the unit of the table: additions of a run, say, times 1e-9. Fails
- * with DEVICE (memory). */
+/* Appends the lines of a histogram: how many configurations reach which share of the best rate (1 /
+ * s; 0: appends nothing). `unit` converts 1 / s to the unit of the table: additions of a run, say,
+ * times 1e-9. Fails with DEVICE (memory). */
 status_t experiment_histogram(const struct tune_space *space, const struct tune_outcome *outcome,
                               double best, double unit, struct text *out);
 
@@ -53,18 +54,21 @@ struct experiment_comparison {
     double guided, random;   /* best rate / the exhaustive one's */
 };
 
-/* Tunes one case and keeps what it finds in the database. With `comparison` (may be NULL) searches
- * exhaustively, whatever the options say. Fails with DEVICE, USAGE, NO_SPACE, DATA.
- * experiment_row_free() in any case. */
+/* Tunes one case within its share of the budget, and keeps the result in the database. With
+ * `comparison` (may be NULL) searches exhaustively, whatever the options say; *comparison is set
+ * only if row->seconds > 0. The caller frees row->histogram and row->known in any case. Fails with
+ * DEVICE, USAGE, NO_SPACE, DATA. */
 status_t experiment_search(backend_t *backend, const struct bench_dedispersion *c,
                            const struct tune_request *request, struct experiment_row *row,
                            struct experiment_comparison *comparison);
 
-/* Finds the best single configuration of several cases: the one with the largest sum of rates among
- * those that were timed in every case. Winners that were not timed in a case are timed there within
- * the budget. One that is faster than the case's own becomes its winner.
+/* Finds the best single configuration of nrows >= 1 cases: the one with the largest sum of rates
+ * among those that were timed in every case. Winners that were not timed in a case are timed there
+ * within the budget, whose `problems` it sets. One that is faster than the case's own becomes its
+ * winner, in the database, too.
  *
  *   fixed   double [nrows]   its seconds in each case
+ *   found   whether there is one; if not, *best and fixed are unchanged
  *
  * Fails with USAGE, DATA, NO_SPACE, DEVICE (memory). */
 status_t experiment_fixed(backend_t *backend, struct experiment_row *rows, uint32_t nrows,

@@ -20,16 +20,16 @@ struct tune_parameter {
 struct tune_key {
     struct text kernel, identity, words;
     double features[STORE_FEATURES];
-    char hash[17]; /* of all of them, for the log */
+    char hash[17]; /* of the three texts, for the log */
 };
 
 /* Selection of the fitting configurations for a search: all; or those with the given values
  * (`only`, may be NULL: "time_out=1/2/4,chunk=8"), every `every`-th of them by rank, or at most
  * `most` (0: all) evenly over the ranks. Rows of `also` and `known` that fit are among them in any
- * case, the first ones and the last one. */
+ * case, the first ones and the last one. A problem that lists few configurations lists them all. */
 struct tune_pick {
     const char *only;
-    uint32_t every, most;
+    uint32_t every, most; /* every 0: 1 */
     int is_few;           /* those that are known to be good */
     int is_only;          /* none but `also` */
     const uint32_t *also; /* [nalso][nparameters] */
@@ -61,14 +61,15 @@ struct tune_problem {
     status_t (*fits)(backend_t *backend, const void *spec, const uint32_t *values, int *out);
     status_t (*candidates)(backend_t *backend, const void *spec, void *out, uint32_t *count);
     /* Lists what is picked, and prepares to time it in `memory` bytes of this machine's (0: any
-     * number); no configuration at all is no failure. end() in any case. Fails with USAGE (too
-     * little memory), DEVICE. */
+     * number); no configuration at all is no failure. *out is {0} before; end() in any case in
+     * which out->context is set. Fails with USAGE (too little memory, a wrong `only`, a requested
+     * kernel or method that cannot do the case), DEVICE. */
     status_t (*begin)(backend_t *backend, const void *spec, const struct tune_pick *pick,
                       uint64_t memory, struct tune_space *out);
     void (*end)(struct tune_space *space);
 };
 
-/* Write a configuration in words, and read it. tune_problem_words() fails with DEVICE (memory).
+/* Append a configuration in words, and read it. tune_problem_words() fails with DEVICE (memory).
  * tune_problem_parse() returns 0, and leaves `values` unchanged, if the words are no configuration
  * or one out of range. */
 status_t tune_problem_words(const struct tune_problem *problem, const uint32_t *values,

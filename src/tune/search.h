@@ -50,17 +50,17 @@ struct tune_options {
     struct tune_time time; /* for the search, its setup and its turns */
     uint64_t memory;       /* bytes of this machine's that trials may take; 0: any number */
     uint64_t seed;
-    const uint32_t *known; /* a configuration that takes part in any case; NULL: there is none */
+    const uint32_t *known; /* number of a configuration that takes part in any case; NULL: none */
     uint32_t limit;        /* most configurations to time beside that; 0: all */
-    uint32_t repeats;      /* runs whose median counts */
-    uint32_t rounds;       /* times that the best ten are timed again in turns */
+    uint32_t repeats;      /* runs whose median counts, at least 1 */
+    uint32_t rounds;       /* times that the best ten are timed again in turns, at most 16 */
 };
 
 struct tune_result {
     enum tune_state state;
-    double seconds; /* the median, of the turns where there were any */
-    double spent;   /* seconds that timing it took, compiling included */
-    uint32_t rounds;
+    double seconds;  /* the median, of the turns where there were any */
+    double spent;    /* seconds that timing it took, compiling included */
+    uint32_t rounds; /* turns that were right */
 };
 
 struct tune_outcome {
@@ -75,9 +75,9 @@ struct tune_outcome {
 };
 
 /* Times configurations and finds the fastest correct one. Skips those that fail; finding no correct
- * one is no failure. `problem` names the problem in the log. Fails with NO_SPACE or DATA (the log),
- * DEVICE (memory; eight configurations failed on the device one after the other before any was
- * right). tune_outcome_free() in any case. */
+ * one is no failure. `problem` names the problem in `log`, which may be NULL: none. Fails with
+ * NO_SPACE or DATA (the log), DEVICE (memory; eight configurations failed on the device one after
+ * the other before any was right). tune_outcome_free() in any case. */
 status_t tune_search(const struct tune_space *space, const struct tune_options *options,
                      tune_log_t *log, const char *problem, struct tune_outcome *out);
 void tune_outcome_free(struct tune_outcome *outcome);

@@ -55,8 +55,8 @@ struct trial_times {
     double spent;   /* only from a space that is played again: seconds that it took then */
 };
 
-/* Times a trial with fewer repeats, at least one, if `time` (may be NULL) is over. Fails as run()
- * and check(), and with DEVICE (memory). */
+/* Runs a trial once to warm up, then times `repeats` >= 1 runs: fewer, at least one, if `time` (may
+ * be NULL) is over. Checks the last one. Fails as run() and check(), and with DEVICE (memory). */
 status_t trial_time(const struct trial *trial, void *context, uint32_t repeats,
                     const struct tune_time *time, struct trial_times *out);
 

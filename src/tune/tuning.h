@@ -45,14 +45,15 @@ status_t tuning_begin(const struct tune_problem *problem, backend_t *backend, co
                       const char *database, struct tuning *out);
 void tuning_end(struct tuning *tuning);
 
-/* Searches within the problem's share of the budget, and sets tuning->values to the fastest correct
- * configuration. The configuration of the database takes part. `also` (may be NULL) is a
- * configuration to begin with. If the budget is spent, nothing is timed, and the summary is_cut.
- * Fails as tune_search() and the problem's begin(). */
+/* Searches within the problem's share of the budget, sets tuning->values to the fastest correct
+ * configuration, and stores it in request->database. The configuration of the database takes part.
+ * `also` (may be NULL) is a configuration to begin with. If the budget is spent, nothing is timed,
+ * and the summary is_cut. Fails as tune_search() and the problem's begin(). */
 status_t tuning_search(struct tuning *tuning, const struct tune_request *request,
                        const uint32_t *also);
-/* Runs the search over the picked configurations, without regard to the budget. Fails with DATA,
- * NO_SPACE, DEVICE. */
+/* Searches the picked configurations within options->time, without regard to the budget, and does
+ * not store the result. options->known is replaced by the configuration of the database. `log` may
+ * be NULL. Fails as tuning_search(). */
 status_t tuning_search_picked(struct tuning *tuning, const struct tune_pick *pick,
                               const struct tune_options *options, tune_log_t *log);
 /* Stores the result of the search, if there is one. A database that cannot be written is a warning.
@@ -65,7 +66,8 @@ status_t tuning_put(const struct tuning *tuning, const char *database, const uin
 
 /* For runs that tune before they begin: looks up. If the case is unknown, or from a search that had
  * less time than is left now, searches and stores the result. Reports this in a note; a search that
- * does not fit is a warning. Fails with DEVICE. */
+ * does not fit is a warning (tuning_forgive()). The caller calls tuning_end() in any case. Fails as
+ * tuning_begin(); with DEVICE, and NO_SPACE or DATA (the log). */
 status_t tuning_now(const struct tune_problem *problem, backend_t *backend, const void *spec,
                     const struct tune_request *request, const uint32_t *also, struct tuning *out);
 

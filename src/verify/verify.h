@@ -13,22 +13,24 @@ struct verify_options {
     const char *const *sets;
     uint32_t nsets;
     int all;         /* every chunk, instead of a sample */
-    uint64_t chunks; /* of the sample: the first, the last and others at random */
+    uint64_t chunks; /* of the sample, at least 2: the first, the last and others at random; those
+                        of marked rows come in addition */
     uint64_t seed;
-    double progress;
+    double progress;   /* seconds between lines (ranks/progress.h) */
     struct json *json; /* rank 0's; NULL: what was found is printed for people */
 };
 
 /* Verifies a product. Collective. Rank 0 prints the result, or begins a JSON object with it, which
- * the caller ends. Fails with DATA if the product is not what the reference computes from its
- * archive; with USAGE, DEVICE, STOPPED. */
+ * the caller ends. json->depth is not 1 after a failure without a result. Fails with DATA if the
+ * product is not what the reference computes from its archive; with USAGE (candidates, a joined
+ * product), DEVICE, STOPPED. */
 status_t verify_product_all(MPI_Comm comm, const struct verify_options *options);
 
 /* Compares all of a product with its checksums: rows, other datasets and attributes of a complete
  * product with its CRCs; the chunks of an incomplete one with its journal. Needs neither archive
  * nor job, and of the options only path, progress and json. Collective. Rank 0 prints what is
- * damaged, or begins a JSON object with it. Fails with DATA if something is damaged or has no
- * checksum; with USAGE, DEVICE, STOPPED. */
+ * damaged, or begins a JSON object with it, likewise. Fails with DATA if something is damaged or
+ * has no checksum; with USAGE, DEVICE, STOPPED. */
 status_t verify_crc_all(MPI_Comm comm, const struct verify_options *options);
 
 #endif

@@ -1,6 +1,7 @@
 /* Private declarations of the files of `voltmill verify`. verify.c has chunks recomputed by the
- * reference, and judges. verify_spectra.c and verify_series.c recompute one kind of product each.
- * verify_parts.c contains what both need. */
+ * reference, and judges. verify_spectra.c recomputes spectra, power and voltages, verify_series.c
+ * series. verify_rows.c and verify_steps.c compare rows of the former. verify_parts.c contains code
+ * common to all kinds. */
 #ifndef VOLTMILL_VERIFY_VERIFY_PARTS_H
 #define VOLTMILL_VERIFY_VERIFY_PARTS_H
 
@@ -70,7 +71,8 @@ struct verify_kind {
     const char *unit; /* of the worst error, in words */
     /* Compares what needs no recomputing, picks chunks, makes the pipeline. Collective. */
     status_t (*prepare_all)(struct verify *verify);
-    status_t (*judge)(const struct verify *verify); /* on rank 0: what else was counted */
+    status_t (*judge)(const struct verify *verify); /* on rank 0: what else was counted; may be
+                                                       NULL */
     void (*end)(void *kind);                        /* takes NULL */
 };
 extern const struct verify_kind verify_spectra, verify_voltages, verify_series;
@@ -87,9 +89,10 @@ status_t verify_chunk_end(void *verify, const struct chunk *chunk,
 /* Compares all `count` time stamps. Fails with DATA. */
 status_t verify_times(int fd, const struct product *product, uint64_t count, struct time_axis axis);
 
-/* Picks the chunks of `total` to check, ascending: the first, the last, some of those that contain
- * marked rows, each with `together` chunks that tell whether it is marked rightly, and others at
- * random; all of them on request. The same on all ranks. Fails with DATA, DEVICE. */
+/* Picks the chunks of `total` to check, ascending, and sets verify->picked, npicked and nchunks:
+ * the first, the last, others at random, and the `together` chunks from chunk_of() on of some
+ * marked rows, which show whether these are marked rightly; all chunks on request. The same on all
+ * ranks. Fails with DATA (any marked row has no NaN), DEVICE. */
 status_t verify_pick(struct verify *verify, uint64_t total, uint64_t together,
                      uint64_t (*chunk_of)(const struct verify *verify,
                                           const struct verify_mark *mark));
@@ -98,23 +101,26 @@ status_t verify_pick(struct verify *verify, uint64_t total, uint64_t together,
  * anywhere. */
 #define VERIFY_EXTERNAL "input.external=" EXTERNAL_ALLOW
 
-/* Joins the user's overrides between those of the kind; both lists end with NULL. free() returns
- * *out. Fails with DEVICE (memory). */
+/* Joins the user's overrides between those of the kind; both lists end with NULL. *out points to
+ * the same texts; free() returns the list. Fails with DEVICE (memory). */
 status_t verify_overrides(const struct verify *verify, const char *const *before,
                           const char *const *after, const char ***out, uint32_t *count);
 
-/* Returns whether to repeat a plan that failed with USAGE with twice the memory, since a product
- * does not say how much memory its run had. Returns 0 if the user has given the memory. */
+/* If a plan failed with USAGE, forgets the failure, doubles verify->job->memory and returns 1: the
+ * caller repeats the plan. (A product does not say how much memory its run had.) Returns 0 for
+ * other statuses, if the user has given the memory, or if it would exceed 1 TiB. */
 int verify_may_take_more(status_t st, const struct verify *verify);
 
-/* Reads a chunk's streams of a row of the product into verify->stored. If the product has marks,
- * sets whether the row is marked. Fails with DATA, DEVICE. */
+/* Reads a chunk's streams of a row of the product into verify->stored, which has space for as many
+ * floats. If the product has marks, sets whether the row is marked; else *is_marked is unchanged.
+ * Fails with DATA, DEVICE. */
 status_t verify_read_row(struct verify *verify, const struct chunk *chunk, uint64_t row,
                          char *is_marked);
 
 /* Compares spans of rows with their CRCs, in the thread that compares rows `first_row` ..
- * first_row + rows - 1 of a chunk: of a sample the span of the first row, unless it is large; of
- * all chunks all spans. Fails with DATA: a row cannot be read; with DEVICE. */
+ * first_row + rows - 1 of a chunk: of a sample the span of the first row, unless it is larger than
+ * 64 MiB; of all chunks all spans. Spans that differ are counted in verify->spans, which is no
+ * failure. Fails with DATA: a row cannot be read; with DEVICE. */
 status_t verify_spans(struct verify *verify, const struct chunk *chunk, uint64_t first_row,
                       uint64_t rows);
 
@@ -130,17 +136,19 @@ struct verify_rows;
 status_t verify_rows_create(const struct channelise_plan *plan, struct verify_rows **out);
 void verify_rows_destroy(struct verify_rows *rows); /* takes NULL */
 
-/* Returns the maximum over the streams of what went into filters (struct agreement); 0: there are
- * none. */
+/* Returns the maximum over the streams of what went into filters (struct agreement), times the root
+ * of the largest weight of a sum of streams; 0 without filters. */
 double verify_rows_went_in(const struct verify_rows *rows);
 
 /* Adds the differences between verify->stored, a chunk's streams of row `row`, and the expected
  * numbers to verify->found.agreement. is_marked: the row is marked in /provenance/holes and may be
  * NaN.
  *
- *   wholes   of this row (pipeline/finish/finish.h, finish_wholes()); NULL: it has all channels
+ *   wholes   of this row (pipeline/finish/finish.h, finish_wholes()); NULL: it has all channels;
+ *            of visibilities never NULL
  *
- * Fails with DATA: there are numbers where all is to be NaN; or DEVICE. */
+ * Fails with DATA: there are numbers where NaN is expected, or in flagged power and visibilities
+ * the reverse; or weights are unreadable. Fails with DEVICE. */
 status_t verify_rows_compare(struct verify *verify, struct verify_rows *rows,
                              const struct chunk *chunk, uint64_t row, int is_marked,
                              const float *expected, const struct agreement_whole *wholes);
@@ -166,9 +174,9 @@ struct verify_steps_row {
 
 /* Converts verify->stored, a chunk's streams of a row as it is stored, to floats. Of the values
  * that a stored number can represent, takes the one nearest to the expected. Rows of a chunk come
- * in order. With the last row of a block, its counts of clipped numbers are compared. A number so
- * near to the end of the range that rounding decides may be clipped or not. Fails with DATA,
- * DEVICE. */
+ * in order. With the last row of a block, its counts of clipped numbers are compared, if all its
+ * rows have come. A number so near to the end of the range that rounding decides may be clipped or
+ * not. Fails with DATA, DEVICE. */
 status_t verify_steps_nearest(struct verify *verify, struct verify_steps *steps,
                               const struct chunk *chunk, uint64_t row,
                               const struct verify_steps_row *of);

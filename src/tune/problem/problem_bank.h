@@ -44,33 +44,35 @@ void bank_noise(enum sample_format format, uint64_t seed, uint64_t words, void *
 
 /* bank_noise_buffer(): allocates a buffer of such samples. bank_blank_buffer(): of NaN, which marks
  * numbers that are never written. bank_part(): allocates a buffer of `backend` and copies `bytes`
- * bytes from byte `at` of a buffer of any backend into it. Fail with DEVICE; the caller destroys
- * *out in any case. */
+ * bytes from byte `at` of a buffer of any backend into it. *out is NULL before. Fail with DEVICE;
+ * the caller destroys *out in any case. */
 status_t bank_noise_buffer(backend_t *backend, enum sample_format format, uint64_t seed,
                            uint64_t words, buffer_t **out);
 status_t bank_blank_buffer(backend_t *backend, uint64_t bytes, buffer_t **out);
 status_t bank_part(backend_t *backend, buffer_t *whole, uint64_t at, uint64_t bytes,
                    buffer_t **out);
-/* Allocates the offsets of streams of `bytes` bytes that follow each other. Fails with DEVICE. */
+/* Allocates the offsets, size_t [nstreams], of streams of `bytes` bytes that follow each other;
+ * free() returns *re and *im, which are NULL before, in any case. Fails with DEVICE. */
 status_t bank_places(uint32_t nstreams, size_t bytes, enum sample_format format, int is_complex,
                      size_t **re, size_t **im);
 /* Opens the backend that others are compared with. Fails with DEVICE. */
 status_t bank_open_reference(backend_t **out);
 
-/* bank_create(): creates the stage, bank->stage. bank_scale(): sets scales of 8 rms to either side
- * for the rounded outputs of any stage of a spec whose samples are such noise. The spec's
- * coefficients are set. Fail with DEVICE (memory). */
+/* bank_create(): creates the stage, bank->stage, with scales. bank_scale(): sets scales of 8 rms to
+ * either side for the rounded outputs of any stage of a spec whose samples are such noise. The
+ * spec's coefficients are set. Fail as channelise_create(), and with DEVICE. */
 status_t bank_create(struct bank *bank);
 status_t bank_scale(channelise_t *stage, const struct channelise_spec *spec);
-/* Allocates the offsets; streams follow each other, which the caller may change. Fails with
- * DEVICE. */
+/* Allocates the offsets, and sets step and in_bytes; streams follow each other, which the caller
+ * may change. Fails with DEVICE. */
 status_t bank_lay_out(struct bank *bank);
-/* Allocates the buffers of `nslots` slots, the samples not set. Fails with DEVICE. */
+/* Allocates the buffers of `nslots` <= BANK_SLOTS slots, the samples not set. Fails with DEVICE. */
 status_t bank_allocate(struct bank *bank, uint32_t nslots);
-/* Fills all of them with random samples. Fails with DEVICE. */
+/* Fills the samples of all slots with noise. Fails with DEVICE. */
 status_t bank_fill(struct bank *bank);
-/* Does the same to all rows of all slots. Fails with DEVICE. */
+/* Sets all rows of all slots to NaN, as bank_spoil(). Fails with DEVICE. */
 status_t bank_spoil_all(struct bank *bank);
+/* Frees all that the bank has, and sets it to {0}. */
 void bank_end(struct bank *bank);
 
 /* Runs one block, alone, in slot 0. The steps are the stage's: enum device_step. Fails with
@@ -87,8 +89,8 @@ struct bank_window {
     uint32_t stream;         /* the first of its unit */
     float *rows[MOST_OUTPUTS];
 };
-/* Computes the rows of windows of slot 0's samples, as floats. bank_window_free() in any case.
- * Fails with DEVICE (memory). */
+/* Computes the rows of windows of slot 0's samples, as floats; they are NULL before.
+ * bank_window_free() in any case. Fails with DEVICE (memory). */
 status_t bank_expect(struct bank *bank, struct bank_window *windows, uint32_t count);
 void bank_window_free(struct bank_window *window);
 /* Sets the rows of windows in all outputs to NaN, or in few bits to the number that means NaN, so

@@ -20,8 +20,8 @@ struct fir_windows {
     double error; /* rms of the rows that were compared last, in units of that */
 };
 
-/* Adds the number of wrong rows of `out` to *wrong; 1 if each row is within its limit, but their
- * rms is not. */
+/* Adds the number of wrong rows of `out`, float or float2 [rows] of the first stream, to *wrong; 1
+ * if each row is within its limit, but their rms is not. */
 void fir_windows_compare(struct fir_windows *windows, const struct filter_spec *spec,
                          const float *out, uint32_t *wrong);
 
@@ -61,7 +61,7 @@ void fir_trial_end(struct fir_trial *trial);
 status_t fir_trial_time(struct fir_trial *trial, const struct filter_choice *choice,
                         uint32_t repeats, const struct tune_time *time, struct trial_times *times);
 /* Times the last filter once more with transfers: from the host and back, one run after the other,
- * by the host's clock. Fails with DEVICE (memory). */
+ * by the host's clock. Fails with DEVICE. */
 status_t fir_trial_time_moved(struct fir_trial *trial, uint32_t repeats,
                               const struct tune_time *time, struct trial_times *times);
 

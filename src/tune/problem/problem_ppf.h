@@ -25,11 +25,12 @@ struct ppf_trial {
     struct bank_window windows[PPF_TRIAL_WINDOWS];
 };
 
-/* Begins a trial of a spec with one stream, and with enough spectra for a measurement whatever the
- * job's blocks are. They are limited by `memory` bytes of this machine (0: no limit), and by the
- * device's memory beside a stage of `shape` (NULL: by rule). The spec's coefficients must outlive
- * the trial. Makes FFTW's plan on a CPU. The caller calls ppf_trial_end() in any case. Fails with
- * USAGE (too little memory: reports the bytes needed), DEVICE. */
+/* Begins a trial of a spec with one stream, or one pair, and with enough spectra for a measurement
+ * whatever the job's blocks are: about `points` / channels, at least 32. They are limited by
+ * `memory` bytes of this machine (0: no limit), and by the device's memory beside a stage of
+ * `shape` (NULL: by rule). The spec's coefficients must outlive the trial. Makes FFTW's plan on a
+ * CPU. The caller calls ppf_trial_end() in any case. Fails with USAGE (too little memory: reports
+ * the bytes needed; the requested kernel cannot do the problem), DEVICE. */
 status_t ppf_trial_begin(backend_t *backend, const struct channelise_spec *spec,
                          const struct channelise_shape *shape, uint64_t points, uint64_t memory,
                          struct ppf_trial *out);

@@ -34,9 +34,8 @@ extern const struct tune_problem tune_dedispersion;
 status_t tune_ppf_choose(backend_t *backend, const struct channelise_spec *spec, uint64_t memory,
                          struct channelise_choice *out);
 
-/* Makes the choice for a long filter likewise. The length from which overlap-save is faster than
- * direct sums is measured, and remembered for the device. Fails with USAGE (the requested method
- * cannot do the problem), DEVICE. */
+/* Makes the choice for a long filter likewise, among all of filter_candidates(). Fails with USAGE
+ * (the requested method cannot do the problem), DEVICE. */
 status_t tune_fir_choose(backend_t *backend, const struct filter_spec *spec, uint64_t memory,
                          struct filter_choice *out);
 
