@@ -56,8 +56,8 @@ int store_has(const store_t *store, const char *kernel);
 
 /* Writes a record into the file as it is now; it replaces one with the same key. A faster record is
  * not replaced, unless it has the same configuration or `settled` (may be NULL), a configuration
- * that was timed beside the new one or is no longer possible. A file that cannot be written is a
- * warning. Fails with DEVICE (memory). */
+ * that was timed beside the new one or is no longer possible. Waits at most 10 s for other writers.
+ * A file that cannot be written is a warning. Fails with DEVICE (memory). */
 status_t store_put(const char *path, const struct store_record *record, const char *settled);
 
 #endif

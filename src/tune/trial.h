@@ -20,7 +20,8 @@ double tune_time_seconds(const struct tune_time *time);
 struct tune_budget {
     double seconds; /* for all searches together; 0: as long as they take */
     double spent;
-    uint32_t problems; /* that are left to share the rest, kept by the owner */
+    uint32_t problems; /* searches that share the rest, the next one included; 0: 1. The caller
+                          counts them down */
     int (*is_stopped)(void);
 };
 /* Returns the time of the next search, its share of the budget, from now on. It is over at once if

@@ -29,8 +29,9 @@ struct tuning {
     uint32_t values[TUNE_PARAMETERS]; /* the configuration, unless NOTHING is found */
     struct text from;                 /* the case that the nearest record is of, for people */
     struct text record;          /* of the very case, whether it fits or not; data NULL: none */
-    double searched;             /* by it: struct store_record */
-    enum tune_state known_state; /* of that one, after a search; WRONG: it cannot be */
+    double searched;             /* of `record`, then of the result: struct store_record */
+    enum tune_state known_state; /* of the configuration of `record`, after a search; WRONG: it is
+                                    not in the space */
     /* After a search: */
     struct tune_space space; /* tuning_search_picked() leaves it until tuning_end() */
     struct tune_outcome outcome;

@@ -59,7 +59,7 @@ struct verify {
     } found;
     struct verify_marked marked;
     struct {
-        uint64_t bad, first_bad; /* of rows, whose CRC differs */
+        uint64_t bad, first_bad; /* number of spans whose CRC differs, and the first of them */
         uint64_t last;           /* that was read */
         char *bytes;             /* buffer for some rows of one */
     } spans;

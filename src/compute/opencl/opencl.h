@@ -42,11 +42,12 @@ status_t opencl_buffer_missing(buffer_t *in, uint64_t *out);
 
 /* Enqueue the work before and after the kernels of a block. opencl_block_begin() uploads the first
  * `bytes` bytes of samples, after earlier work on that memory has ended. Samples that came by an
- * ingest are not uploaded, but kernels wait for them: `bytes` > 0. With 0, earlier kernels have
- * left the samples on the device. Kernels also wait until rows of earlier blocks are downloaded
- * from the nout <= MOST_OUTPUTS outputs. opencl_block_end() downloads the first bytes[i] of out[i],
- * and flushes the queues. The watch may be NULL. Transfers run beside other blocks' kernels. Only a
- * BUFFER_IN is uploaded, only a BUFFER_OUT downloaded. Fail with DEVICE. */
+ * ingest are not uploaded, but kernels wait for them: `bytes` > 0. With 0, earlier work of
+ * device->compute has left the samples on the device, or waited for them. Kernels also wait until
+ * rows of earlier blocks are downloaded from the nout <= MOST_OUTPUTS outputs. opencl_block_end()
+ * downloads the first bytes[i] of out[i], and flushes the queues. The watch may be NULL. Transfers
+ * run beside other blocks' kernels. Only a BUFFER_IN is uploaded, only a BUFFER_OUT downloaded.
+ * Fail with DEVICE. */
 status_t opencl_block_begin(struct opencl_buffer *in, uint64_t bytes, buffer_t *const *out,
                             uint32_t nout, struct stopwatch *watch);
 status_t opencl_block_end(struct opencl_buffer *in, buffer_t *const *out, const uint64_t *bytes,

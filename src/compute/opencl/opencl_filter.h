@@ -47,8 +47,8 @@ struct filter_made {
 
 /* A way of filtering. */
 struct filter_way {
-    /* Whether a shape (of this way's kernel) can do the problem on the device; NULL: on one with
-     * 32 KiB of local memory and groups of any size. */
+    /* Whether a shape (of this way's kernel) can do the problem on the device. With NULL, limits of
+     * devices are not checked, but filter_local takes 32 KiB of local memory for granted. */
     int (*can)(const struct filter_spec *spec, const struct filter_shape *shape,
                const struct device_info *device);
     /* Completes a shape that can: numbers that are 0, and those that this way fixes. A pure

@@ -79,7 +79,8 @@ void bank_end(struct bank *bank);
  * DEVICE. */
 status_t bank_run_alone(struct bank *bank, struct trial_run *out);
 /* Runs blocks in a row, each waiting only for its own slot: at least `blocks` of them, and for at
- * least `least` seconds. Sets *done to their number. Fails with DEVICE. */
+ * least `least` seconds. Sets *done to their number, and *seconds to the time of all of them.
+ * Fails with DEVICE. */
 status_t bank_run_row(struct bank *bank, uint64_t blocks, double least, uint64_t *done,
                       double *seconds);
 

@@ -14,8 +14,8 @@
 
 /* Lists shapes for an output of `mode` (enum fused_mode), at most `most`, the most promising first,
  * and returns their number. Returns 0 if these kernels cannot do the problem (channels no power of
- * two from 256 to 2^26, or none fits the device). Any taps, format, kept channels; the caller
- * excludes oversampled banks. Transforms of real samples are left unsplit. */
+ * two from 256 to 2^26, or if no shape fits the device). Any taps, format, kept channels; the
+ * caller excludes oversampled banks. Transforms of real samples are left unsplit. */
 uint32_t fine_shapes(const struct channelise_spec *spec, int mode, const struct device_info *device,
                      struct channelise_shape *out, uint32_t most);
 /* Enumerates the whole space (shape_number_t). */
