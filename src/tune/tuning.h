@@ -53,8 +53,8 @@ void tuning_end(struct tuning *tuning);
 status_t tuning_search(struct tuning *tuning, const struct tune_request *request,
                        const uint32_t *also);
 /* Searches the picked configurations within options->time, without regard to the budget, and does
- * not store the result. options->known is replaced by the configuration of the database. `log` may
- * be NULL. Fails as tuning_search(). */
+ * not store the result. The configuration of the database, if it is in the space, replaces
+ * options->known. `log` may be NULL. Fails as tuning_search(). */
 status_t tuning_search_picked(struct tuning *tuning, const struct tune_pick *pick,
                               const struct tune_options *options, tune_log_t *log);
 /* Stores the result of the search, if there is one. A database that cannot be written is a warning.

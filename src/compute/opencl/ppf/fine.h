@@ -25,8 +25,7 @@ shape_number_t fine_number;
  * library's FFT after the filter. */
 int fine_may_be(const struct channelise_spec *spec);
 /* Returns whether it is also faster than the fused kernel in shapes for which mixed_makes() is 0:
- * on NVIDIA's devices, from 2^13 channels on, without sums over grains. Call after fine_may_be().
- */
+ * on NVIDIA's devices, from 2^13 channels on, without sums over grains. Assumes fine_may_be(). */
 int fine_leads(const struct channelise_spec *spec, int mode, const struct device_info *device);
 
 /* Steps of a shape: the columns' once or twice, then the rows'. */

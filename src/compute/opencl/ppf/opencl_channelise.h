@@ -36,8 +36,9 @@ struct ppf_look {
 /* Enqueues the next `spectra` <= max_spectra spectra of `nstreams` streams.
  *
  *   in    channelise_inputs() samples; stream s begins at byte s * in_stride (a multiple of 16),
- * its samples follow each other. With spec->is_spectra, spectra out   one buffer an output, as
- * struct channelise_output says; receives rows[i] rows, bytes[i] with the counts that follow them
+ *         its samples follow each other; or spectra, with spec->is_spectra
+ *   out   one buffer an output, as struct channelise_output says; receives rows[i] rows, bytes[i]
+ *         with the counts that follow them
  *
  * Fails with DEVICE. */
 status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_stride,
