@@ -46,7 +46,7 @@ status_t bench_ppf(backend_t *backend, const struct bench_case *c, struct bench_
  * side. Of the result's choice only the backend and the instruction set are set. The time in a row,
  * power and the bare transforms stay 0; steps have the names of a filter bank's.
  *
- *   how   gets appended: "synthesis to -101 dB, avx512, fftw-3.3.10 by rule"
+ *   how   gets this appended: "synthesis to -101 dB, avx512, fftw-3.3.10 by rule"
  *
  * Fails with DEVICE; with USAGE: a backend without synthesis, or as dual_create(). A wrong result
  * is no failure. */
