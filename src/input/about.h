@@ -27,23 +27,24 @@ struct about {
     size_t count;
 };
 
-/* Looks at `path`, and at `dataset` in it (NULL: the root alone); what has no such attributes, or
- * is no HDF5 file, says nothing. Start from {0}; about_free() in any case. Texts, numbers and short
- * lists of numbers; not those by which products and native archives are read. Uses HDF5: apart.
- * Fails with DATA, DEVICE. */
+/* Reads attributes of the root of `path`, of `dataset` in it (NULL: the root alone) and of the
+ * groups on its way: texts of up to 1024 bytes and up to ABOUT_NUMBERS numbers, the first 256
+ * attributes; not those by which products and native archives are read. Finds none in a file that
+ * is not HDF5. Start from {0}; about_free() in any case. Uses HDF5, in this process. Fails with
+ * DATA, DEVICE. */
 status_t about_read(const char *path, const char *dataset, struct about *out);
 void about_free(struct about *about);
 
-/* Returns "holds complex spectra" and the like, by the names of the file's datasets. */
+/* Returns "contains complex spectra" and the like, by the names of the file's datasets; "is HDF5,
+ * but not a product" if none is known. */
 const char *holds_what(hid_t file);
 
 /* Appends the names of its datasets, of more than some 300 characters the first: "a, b/c, ...".
  * Fails with DATA, DEVICE. */
 status_t holds_names(hid_t file, const char *path, struct text *out);
 
-/* Appends a line for each dataset of the file at `path`: its name, extents and type. Fails with
- * DATA, DEVICE.
- */
+/* Appends a line for each dataset of the file at `path`: its name, extents, type and filters. Fails
+ * with DATA, DEVICE. */
 status_t holds_describe(const char *path, struct text *out);
 
 #endif

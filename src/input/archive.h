@@ -258,9 +258,9 @@ uint64_t archive_stream_number(const struct archive *archive, uint32_t stream);
 uint64_t archive_bank_group(const struct archive *archive, uint64_t index);
 
 /* Sizes of one part. archive_blocks(): blocks outside of the time axis. archive_outermost():
- * indices of the dataset's outermost dimension, if that is not time. archive_in_file(): indices of
- * an axis. archive_stack_of(): place in the stack of parts of the real, or imaginary, numbers of a
- * stream with these indices. */
+ * indices of the dataset's outermost dimension (of time: samples of one file). archive_in_file():
+ * indices of an axis, 1 if the dataset does not have it. archive_stack_of(): place in the stack of
+ * parts of the real, or imaginary, numbers of a stream with these indices. */
 uint64_t archive_blocks(const struct archive *archive);
 uint64_t archive_outermost(const struct archive *archive);
 uint64_t archive_in_file(const struct archive *archive, enum axis axis);
@@ -276,7 +276,8 @@ uint32_t archive_run_at(const struct archive_part *part, uint64_t sample);
 
 /* Sorts gaps by stream, then by the first sample. */
 void archive_gaps_sort(struct archive_gap *gaps, size_t count);
-/* Appends a gap of all streams. Fails with DEVICE. */
+/* Appends a gap of all streams, which must begin after the end of those before. Fails with DEVICE
+ * (memory). */
 status_t archive_add_gap(struct archive *archive, uint64_t first, uint64_t count);
 /* Returns the first gap of all streams that ends after this sample; ngaps if there is none. */
 size_t archive_gap_after(const struct archive *archive, uint64_t sample);
@@ -296,14 +297,16 @@ int archive_next_gap(const struct archive *archive, uint32_t stream, uint64_t at
                      uint64_t *first, uint64_t *count);
 /* Returns whether all streams lack the same samples, which are in `gaps`. */
 int archive_gaps_are_common(const struct archive *archive);
-/* Returns the share of sample `at` that is lost of this stream (archive_partial). *next: the first
- * sample after it for which that may differ. */
+/* Returns the share of sample `at` that is lost of this stream, in 1 / LOST_WHOLE; 0: none, or no
+ * part has the sample. *next: the first sample after it for which that may differ; UINT64_MAX: none
+ * does. */
 uint32_t archive_partial_at(const struct archive *archive, uint32_t stream, uint64_t at,
                             uint64_t *next);
-/* Returns whether two streams are in the same files: what one lacks, the other does. */
+/* Returns whether two streams are in the same files: they lack the same packets (struct
+ * archive_partial), but each may have gaps of its own. */
 int archive_are_together(const struct archive *archive, uint32_t one, uint32_t other);
-/* Returns the number of selected samples that lack packets (struct archive_partial), over all
- * files. */
+/* Returns the number of samples of the selected range that lack packets (struct archive_partial):
+ * the sum over all files, whichever streams are selected; 0 if losses.is_made. */
 uint64_t archive_count_partial(const struct archive *archive);
 /* Warns of samples that lack packets when `file`, a file of voltages, is made: it has no weights.
  */
@@ -323,8 +326,8 @@ status_t archive_add_run(struct archive_part *part, const char *path,
 /* Forgets the extents of a part. */
 void archive_drop_extents(struct archive_part *part);
 
-/* Settles how the bytes of each part are reached, when all else is known. Fails with DATA: extents
- * that do not hold all samples; with DEVICE (memory). */
+/* Settles how the bytes of each part are reached, once, when all else is known. Fails with DATA:
+ * extents that do not contain all samples; with DEVICE (memory). */
 status_t archive_settle_reach(struct archive *archive);
 
 /* Returns the byte that, repeated, is zero volts. */
@@ -341,14 +344,16 @@ double archive_chan_width_hz(const struct archive *archive);
  * they are read. A sentence a line, the first letter small, without the file's name; NULL: none.
  * `info`, `plan` and `run` print them, products keep them (/provenance, attribute assumed). */
 
-/* Adds the assumption if `is_so`, unless it is there already. Fails with DEVICE (memory). */
+/* Adds the assumption (at most 599 bytes of it) if `is_so`, unless it is there already. Fails with
+ * DEVICE (memory). */
 status_t assume_if(int is_so, char **assumed, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 #define assume(...) assume_if(1, __VA_ARGS__)
 #define assume_unless(is_known, ...) assume_if(!(is_known), __VA_ARGS__)
 
-/* Adds the assumptions `more` of another file of the observation; new ones begin with its name. Of
- * more than 16 only the number is added. Fails with DEVICE (memory). */
+/* Adds the assumptions `more` (may be NULL) of another file of the observation; new ones begin with
+ * its name (NULL: none). After 16 lines, one more line says that further files leave more open.
+ * Fails with DEVICE (memory). */
 status_t assumed_add(char **assumed, const char *path, const char *more);
 
 /* Adds the assumptions that a product of ours stores about its inputs. Fails with DATA, DEVICE

@@ -21,9 +21,9 @@ struct calc_table {
     uint64_t ndelays;  /* numbers in table.delay_s */
 };
 
-/* Reads the scan that contains a moment. The caller destroys *out in any case. Fails with DATA: no
- * such file, no such scan, polynomials that are missing or do not follow each other; with DEVICE
- * (memory). */
+/* Reads the scan that contains a moment, from a file of at most 2^28 bytes. The caller destroys
+ * *out (before: NULL) in any case. Fails with DATA: no such file, no such scan, polynomials that
+ * are missing, have an order above 15 or do not follow each other; with DEVICE (memory). */
 status_t calc_table_read(const char *path, struct utc utc, struct calc_table **out);
 void calc_table_destroy(struct calc_table *calc);
 
@@ -50,14 +50,15 @@ struct beam_file {
 extern const struct description beam_file_description;
 
 /* Reads the files that job->array names, or what the archive states of its stations, into
- * job->array.packed; the beams of a file of weights into job->beams; from an IERS file the numbers
- * of the observation's day, which are assumed without one. Does nothing for a job without `array`.
- * Fails with USAGE if the archive does not state where its stations are; with DATA, DEVICE,
- * STOPPED. */
+ * job->array.packed; the beams of a file of weights into job->beams; from an IERS file UT1 - UTC
+ * and polar motion of the observation's first sample, else they are assumed (archive->assumed).
+ * Does nothing for a job without `array`. Fails with USAGE: stations whose positions are not known
+ * (without beam_weights), mistakes in the table's YAML, an IERS file without a start time, beams or
+ * a centre that contradict the file of weights; with DATA, DEVICE, STOPPED. */
 status_t array_job_read(struct job *job, struct archive *archive);
 
-/* Pack what array_job_read() has read, and unpack it into the same job on another rank. Fail with
- * USAGE, DATA, DEVICE (memory). */
+/* Pack what array_job_read() has read, and unpack it into the same job on another rank, with the
+ * beams of a file of weights. Fail with DEVICE (memory); unpacking also with USAGE, DATA. */
 status_t array_job_pack(const struct job *job, struct text *out);
 status_t array_job_unpack(struct unpack *in, struct job *job);
 

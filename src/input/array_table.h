@@ -55,14 +55,14 @@ struct array_table {
 
 /* Reads a table, YAML or HDF5. Fails with USAGE (mistakes in YAML, all at once), DATA: file,
  * station, and what is wrong (two stations of one name, a position that is not on the Earth, NaN,
- * ...); also as apart_describe(). */
+ * ...); also as apart_describe(). The caller destroys *out, NULL after a failure. */
 status_t array_table_read(const char *path, struct array_table **out);
 
 struct archive;
 
 /* Makes a table of the positions that an archive states, its stations in their order, selected or
- * not; if it states none, there is none, or with `may_be_nowhere` all of them are at one place. The
- * caller destroys *out (before: NULL) in any case. Fails with DATA, DEVICE. */
+ * not. If it states none, *out stays NULL, or with `may_be_nowhere` all stations are at one place.
+ * The caller destroys *out (before: NULL) in any case. Fails with DATA, DEVICE. */
 status_t array_table_of_archive(const struct archive *archive, int may_be_nowhere,
                                 struct array_table **out);
 void array_table_destroy(struct array_table *table);
@@ -76,12 +76,14 @@ extern const struct description array_table_description;
  *
  *   out   uint32_t [archive->nselected[AXIS_STATION]]   numbers of stations in the table
  *
- * Fails with DATA: a station that the table does not have. */
+ * Fails with DATA: a station that the table does not have; without names, another number of them.
+ */
 status_t array_table_match(const struct array_table *table, const struct archive *archive,
                            uint32_t *out);
 
 /* Computes the factor of a polarisation at a frequency: real and imaginary part are interpolated
- * linearly between the station's gains, and are those of the nearest one beyond them. */
+ * linearly between the station's gains, and are those of the nearest one beyond them. Gains without
+ * a `pol` are used if none is of this one (NULL: always); 1 if there is none. */
 void array_gain_at(const struct array_station *station, const char *pol, double freq_hz,
                    double gain[2]);
 
@@ -102,9 +104,11 @@ struct calc_table;
 /* Makes the model of their delays, from the reference place and with cables and clocks.
  *
  * `calc`: polynomials that CALC wrote take the place of the geometry. Stations are found there by
- * name, direction i is `sources[i]` of that table; aim->directions do not count. NULL: none.
+ * name, direction i is `sources[i]` of that table, i < aim->ndirections; aim->directions do not
+ * count. NULL: none.
  *
- * Fails with DATA: a station that `calc` does not have; as delay_model_create(). */
+ * Fails with DATA: a station that `calc` does not have; as delay_model_create(), or with `calc` as
+ * delay_model_create_table(). */
 status_t array_table_delays(const struct array_table *table, const struct array_aim *aim,
                             const struct calc_table *calc, const uint32_t *sources,
                             delay_model_t **out);

@@ -6,7 +6,7 @@
  *          point, or compounds of two such numbers (re, im); or of shape [taps][2], or a row or a
  *          column (as MATLAB 7.3 has it)
  *
- * FILE:NAME takes the dataset of that name.
+ * FILE:NAME takes the dataset of that name. All of a dataset must be in the file itself.
  *
  * The first one, c[0], weighs the newest sample. Rank 0 reads them (apart, io/apart.h) and
  * packs them; the others unpack. */
@@ -26,8 +26,8 @@
  * numbers, more than FIR_MOST_TAPS, ...); with DEVICE (memory), STOPPED. */
 status_t coefficients_read(struct job *job);
 
-/* Reads real coefficients of any FILE or FILE:NAME; free() returns them. Fails with DATA, DEVICE
- * likewise. */
+/* Reads real coefficients of any FILE or FILE:NAME; free() returns them. Fails likewise, with DATA
+ * also if they are complex. */
 status_t coefficients_read_real(const char *named, double **out, uint64_t *count);
 
 /* Splits the FILE or FILE:NAME of a job into the file (*path, for free()) and the name (*member, in

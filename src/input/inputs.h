@@ -19,8 +19,9 @@ struct inputs {
     size_t count;
 };
 
-/* Lists the inputs of the job's filter banks, as rank 0 knows the archive: its files, all that they
- * lead to, windows, the coefficients of filters. Fails with DEVICE (memory). */
+/* Lists the inputs of all products of the job's filter banks, as rank 0 knows the archive: its
+ * files, all that they lead to, and every file that the job names (windows, coefficients, sums'
+ * weights, gains, masks, tables of the array). Fails with DEVICE (memory). */
 status_t inputs_of_bank(const struct job *job, const struct archive *archive, struct inputs *out);
 /* Selects the inputs of product i. Fails with DEVICE (memory). */
 status_t inputs_of_product(const struct inputs *inputs, uint32_t i, struct inputs *out);

@@ -5,14 +5,14 @@
 #include "dsp/axes.h"
 #include "input/archive.h"
 
-/* Joins files[1..] to files[0], each an archive of one part, along files[0]->stacked: in the order
- * of their start times if they continue in time and all state one, else in the given order. Their
- * contents move: the caller still destroys all of them. Fails with DATA: two files that are not of
- * one observation, and what differs; with DEVICE (memory). */
+/* Joins files[1..] to files[0], each an archive of one part, along files[0]->shape.stacked. Sorts
+ * `files` by their start times first if they continue in time and all state one. Their contents
+ * move: the caller still destroys all of them. Fails with DATA: two files that are not of one
+ * observation or overlap, and what differs; more than 2^26 gaps; with DEVICE (memory). */
 status_t join_archives(struct archive **files, size_t count);
 
-/* Reports the part of a file's time that is lost because samples are counted, if it is more than
- * the rounding of the times. */
+/* Warns if `next` starts a fraction of a sample off the samples of the files before it, start.over,
+ * which is ignored: more than 1/100 of a sample and the rounding of the times (start.doubt). */
 void join_say_shift(const struct archive *next, struct sample_time start);
 
 /* Checks that two archives can be files of one observation: alike in all but time and the axis
@@ -24,8 +24,9 @@ status_t join_check_alike(const struct archive *a, const struct archive *b, int 
  * Then adds the assumptions of `next`. Fails with DEVICE (memory). */
 status_t join_take_assumed(struct archive *base, struct archive *next);
 
-/* Appends the stacked axis of `next`: its count, frequencies or names. Fails with DEVICE
- * (memory). */
+/* Appends the stacked axis of `next`: its count, frequencies, names and positions of stations.
+ * Names move out of `next`; those of both are dropped if it has none. Fails with DEVICE (memory).
+ */
 status_t join_append_stack(struct archive *base, const struct archive *next);
 
 /* Returns the number in the observation of stream `number` of one file, which has `one` indices of

@@ -7,9 +7,8 @@
 #include "input/hdf5/stored.h"
 
 /* Appends boxes that cover exactly the pieces to the list *out of *count boxes (NULL and 0 at
- * first). The dataset has at most ARCHIVE_DIMS dimensions. The caller frees the list by
- * pack_free_list() in any case. Uses HDF5. Fails with DATA if there are too many; with DEVICE
- * (memory). */
+ * first). The caller frees the list by pack_free_list() in any case. Uses HDF5. Fails with DATA:
+ * more than 2^20 boxes, or ARCHIVE_DIMS dimensions; with DEVICE (memory). */
 status_t lost_find_boxes(const struct lost_pieces *pieces, struct lost_box **out, uint32_t *count);
 
 /* Appends the range of `samples` samples from `first` on to a list. `why` is copied. Fails with
@@ -22,14 +21,14 @@ void lost_join(struct lost_list *list);
  * not lost. Fails with DEVICE (memory). */
 status_t lost_apply(struct archive *archive);
 
-/* Shortens an archive of one part to its first `samples` samples (at least 1, at most all): the
- * others of the dataset have no meaning. Fails with DATA, DEVICE (memory). */
+/* Shortens an archive of one part to its first `samples` samples: the others of the dataset have no
+ * meaning. Fails with DATA if these are none, or more than all. */
 status_t cut_time(struct archive *archive, uint64_t samples);
 
 /* Cuts an archive of one part into `count` ones, by the outermost dimension. They have their
  * samples, first sample and place, and in `origin` the first of their indices: as many as samples
  * where that dimension is time, else one. Takes over `parts`, also when it fails. Fails with DATA
- * (a file that is missing by now), DEVICE (memory). */
+ * (indices beyond the dataset, a file that is missing by now), DEVICE (memory). */
 status_t cut_parts(struct archive *archive, struct archive_part *parts, size_t count);
 
 #endif

@@ -9,14 +9,15 @@
 /* Opens the files of the job's input (globs expanded; by the format that their contents show, or by
  * the job's description), checks them against each other and applies the selection. Fails with
  * DATA: file, place, value, expected value; or with USAGE: a selection that the archive does not
- * hold, a description that says too little; with DEVICE, STOPPED. Uses HDF5, apart if this process
- * does so. */
+ * hold, a description that says too little; with DEVICE, STOPPED. The caller destroys *out, NULL
+ * after a failure. Uses HDF5, apart if this process does so. */
 status_t archive_open(const struct job *job, struct archive **out);
 
 /* Opens one file or more (names or patterns, as input.files) of a known format of voltages, with
  * everything selected, even if elements are missing. `layout`: YAML of input.layout, which
- * describes them; NULL: they say all themselves. The caller destroys *out in any case. Fails with
- * DATA; with USAGE if a layout must state more; with DEVICE. Uses HDF5, in this process. */
+ * describes them; NULL: they say all themselves. The caller destroys *out (before: NULL) in any
+ * case. Fails with DATA; with USAGE if a layout has mistakes or must state more, or a file is
+ * listed twice; with DEVICE. Uses HDF5, in this process. */
 status_t archive_open_files(char **files, uint32_t count, const char *layout, struct archive **out);
 
 /* FBH5_BAND: loads the frequencies of channels (fbh5_load_band()); FBH5_EVEN: checks them
@@ -28,7 +29,7 @@ enum fbh5_wants { FBH5_HEADER = 0, FBH5_BAND = 1, FBH5_EVEN = 2 };
 status_t fbh5_open(const char *path, enum fbh5_wants wants, struct fbh5 **out);
 
 /* Opens a filterbank that this process has written, for its header. The caller destroys *out in any
- * case. Uses HDF5, in this process. Fails with DATA. */
+ * case. Uses HDF5, in this process. Fails with DATA, DEVICE (memory). */
 status_t fbh5_open_own(const char *path, struct fbh5 **out);
 
 /* For the table of main.c. */
