@@ -9,8 +9,8 @@
 /* Opens the files of the job's input (globs expanded; by the format that their contents show, or by
  * the job's description), checks them against each other and applies the selection. Fails with
  * DATA: file, place, value, expected value; or with USAGE: a selection that the archive does not
- * hold, a description that says too little; with DEVICE, STOPPED. The caller destroys *out, NULL
- * after a failure. Uses HDF5, apart if this process does so. */
+ * hold, a description that says too little; with DEVICE, STOPPED. The caller destroys *out
+ * (before: NULL) in any case. Uses HDF5, apart if this process does so. */
 status_t archive_open(const struct job *job, struct archive **out);
 
 /* Opens one file or more (names or patterns, as input.files) of a known format of voltages, with
@@ -24,8 +24,9 @@ status_t archive_open_files(char **files, uint32_t count, const char *layout, st
  * (fbh5_check_even()). */
 enum fbh5_wants { FBH5_HEADER = 0, FBH5_BAND = 1, FBH5_EVEN = 2 };
 
-/* Opens a filterbank. Fails with DATA: the file, what is wrong and what was expected; with DEVICE,
- * STOPPED. Uses HDF5: apart if this process does so. */
+/* Opens a filterbank of any format. The caller destroys *out, NULL after a failure. Fails with
+ * DATA: the file, what is wrong and what was expected; with DEVICE, STOPPED. Uses HDF5: apart if
+ * this process does so. */
 status_t fbh5_open(const char *path, enum fbh5_wants wants, struct fbh5 **out);
 
 /* Opens a filterbank that this process has written, for its header. The caller destroys *out in any

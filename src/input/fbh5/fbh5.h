@@ -114,8 +114,9 @@ struct fbh5 {
 extern const struct pack_type fbh5_type;
 void fbh5_destroy(struct fbh5 *fbh5);
 
-/* Reads the frequency of each channel: from /frequency, or as fch1 and foff. Fails with DATA,
- * DEVICE. Uses HDF5. */
+/* Reads the frequency of each channel, unless it is known: from /frequency of our own products,
+ * else as fch1 and foff; and coherent.delay_hz. Fails with DATA (more than FBH5_MOST_CHANNELS,
+ * ...), DEVICE. Uses HDF5. */
 status_t fbh5_load_band(struct fbh5 *fbh5);
 
 /* Converts SIGPROC's hhmmss.s or ddmmss.s to hours or degrees. Returns 0 if it is neither, or above
@@ -126,16 +127,16 @@ int fbh5_unpack_sixtieths(double value, double most, double *out);
  * position write zeros. */
 void fbh5_settle_position(struct fbh5 *fbh5);
 
-/* Notes in `assumed` that a band reaches 0 Hz or lower. `facts`: fields of its header. Fails with
- * DEVICE (memory). */
+/* Notes in `assumed` that a band reaches 0 Hz or lower, or looks as if it were not in MHz. `facts`:
+ * fields of its header. Fails with DEVICE (memory). */
 status_t fbh5_note_band(struct fbh5 *fbh5, const char *facts);
 
-/* Checks that dispersion is defined in such a band. Fails with DATA: fewer than two channels, or
- * frequencies that are not above 0. */
+/* Checks that dispersion is defined in such a band, after fbh5_load_band(). Fails with DATA: fewer
+ * than two channels, more than FBH5_MOST_DISPERSED, or frequencies that are not above 0. */
 status_t fbh5_check_dispersed(const struct fbh5 *fbh5);
 
-/* Checks that channels are where fch1 and foff say, which is all that SIGPROC can represent. Fails
- * with DATA, DEVICE. Uses HDF5. */
+/* Checks that channels are where fch1 and foff say, to a tenth of a channel, which is all that
+ * SIGPROC can represent. Fails with DATA, DEVICE. Uses HDF5. */
 status_t fbh5_check_even(const struct fbh5 *fbh5);
 
 /* Returns whether if `at` is a power, which may be added to others: not Stokes Q, U, V, nor a
@@ -161,7 +162,7 @@ status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out);
 /* Returns the bits of a number in the file. */
 uint32_t fbh5_bits(const struct fbh5 *fbh5);
 
-/* Returns the bytes of a row: all ifs. */
+/* Returns the bytes of a row of all ifs as fbh5_read() gives it, of sample_bytes each. */
 uint64_t fbh5_row_bytes(const struct fbh5 *fbh5);
 
 typedef struct fbh5_reader fbh5_reader_t;
@@ -171,8 +172,8 @@ typedef struct fbh5_reader fbh5_reader_t;
  * caller destroys *out in any case. Fails with DATA, DEVICE. */
 status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, uint32_t threads,
                             fbh5_reader_t **out);
-/* Return how many of `threads` may decompress chunks, so that they take little memory; and the
- * bytes that they take. */
+/* Return how many of `threads` may decompress chunks, so that they take at most 64 MiB (one thread
+ * may take more); and the bytes that they take. */
 uint32_t fbh5_unpackers(const struct fbh5 *fbh5, uint32_t threads);
 uint64_t fbh5_unpack_bytes(const struct fbh5 *fbh5, uint32_t threads);
 void fbh5_reader_destroy(fbh5_reader_t *reader);
@@ -182,8 +183,8 @@ struct fbh5_block {
     uint64_t row, rows, first_if, nifs, chan, chans;
 };
 
-/* Returns whether fbh5_read() reads the block without HDF5: then several threads may read, each
- * with a reader of its own. */
+/* Returns whether fbh5_read() reads the block in place, without HDF5: then several threads may
+ * read, each with a reader of its own. 0 for tables, too. */
 int fbh5_is_plain(const struct fbh5 *fbh5, const struct fbh5_block *block);
 
 /* Reads a block into out [rows][nifs][chans]: numbers of `sample_bytes` bytes in this machine's

@@ -41,10 +41,10 @@ status_t dada_head(const char *path, size_t most, struct text *out, char **assum
 status_t dada_read_words(struct dada *dada);
 
 /* Reads UTC_START (and PICOSECONDS after it) and MJD_START, which must agree as far as the coarser
- * one says the time. Fails with DATA, DEVICE (memory). */
+ * one says the time; does nothing if the job states a start. Fails with DATA, DEVICE (memory). */
 status_t dada_read_start(struct dada *dada);
 
-/* Copies a value that may be missing, or "unset". Returns whether there is one. */
+/* Copies a value that may be missing, empty, "unset" or "unknown". Returns whether there is one. */
 int dada_find(const struct ascii *header, const char *key, char value[ASCII_VALUE]);
 
 #endif

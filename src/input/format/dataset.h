@@ -6,8 +6,8 @@
 #include "input/archive.h"
 #include "io/hdf5/h5.h"
 
-/* Opens a dataset. Fails with DATA; the error of a wrong name lists the existing ones. Fails with
- * DEVICE (memory). */
+/* Opens a dataset, for the caller to close. Fails with DATA; the error of a wrong name lists the
+ * existing ones. Fails with DEVICE (memory). */
 status_t dataset_open(hid_t file, const char *path, const char *name, hid_t *out);
 
 /* Fills in the archive, made for this file by archive_create(), from the description and the
@@ -20,9 +20,9 @@ status_t dataset_describe(hid_t file, const struct job_layout *layout, const cha
 /* Takes over the part of a description that does not depend on the dataset. Fails with DEVICE. */
 status_t dataset_take_words(const struct job_layout *layout, struct archive *archive);
 
-/* Sets the frequencies of the coarse channels that the description computes or the file contains,
- * one for each. A list in the job is that of all files, and checked once these are joined. Fails
- * with DATA, DEVICE (memory). */
+/* Sets the frequencies of the coarse channels that the description computes, or checks that those
+ * of the file, which dataset_take_words() has taken, are one for each. A list in the job is that of
+ * all files, and checked once these are joined. Fails with DATA, DEVICE (memory). */
 status_t dataset_settle_frequencies(const struct job_layout *layout, const char *where,
                                     struct archive *archive);
 

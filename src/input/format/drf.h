@@ -38,7 +38,8 @@ struct drf_channels {
 };
 
 /* Lists the channels of these paths, each a file, the folder of a channel (or of a time in it), or
- * a folder of such folders. Fails with DATA for any other folder; with DEVICE (memory). */
+ * a folder of such folders. The caller calls drf_free() in any case. Fails with DATA for any other
+ * folder, or more than 2^22 files in one; with DEVICE (memory). */
 status_t drf_list(char *const *paths, size_t npaths, struct drf_channels *out);
 void drf_free(struct drf_channels *channels);
 
@@ -52,7 +53,8 @@ status_t drf_is_recording(const char *path, int *is_it);
 status_t drf_find_centres(struct drf_channel *channel);
 
 /* The value that continuous writers leave where nothing came. Starts from {.searched_left = ...}:
- * up to this size the samples are searched; larger ones are taken to have it. */
+ * up to this number of bytes, of all files together, the samples are searched; larger ones, or
+ * those that are unreadable or elsewhere, are assumed to have it. */
 struct drf_fill {
     uint64_t searched_left;
     int is_there;

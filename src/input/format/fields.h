@@ -27,7 +27,8 @@ status_t fields_open(const char *path, const char *format, const struct job_layo
 void fields_close(struct fields *f);
 
 /* Makes an archive of an open file: `read` fills in f->own, then calls fields_describe().
- * fields_make_file() opens the file for it. Fail with DATA, USAGE, DEVICE. */
+ * fields_make_file() opens the file for it. The caller destroys *out (before: NULL) in any case.
+ * Fail with DATA, USAGE, DEVICE, and as `read`. */
 typedef status_t fields_read_t(struct fields *f, void *context);
 status_t fields_make(const struct fields *file, fields_read_t *read, void *context,
                      struct archive **out);
@@ -37,7 +38,8 @@ status_t fields_make_file(const char *path, const char *format, const struct job
 /* Read an attribute of `object` (a path inside the file, "/": the root): a scalar, or the first
  * element of an array; free() returns a text. Without the object or the attribute *found = 0
  * (`found` may be NULL), and *out is unchanged; the fields_need_ functions fail with DATA then,
- * naming file, attribute and format. Fail with DATA if it is of another kind. */
+ * naming file, attribute and format, or if a double is not finite. Fail with DATA if it is of
+ * another kind; with DEVICE. */
 status_t fields_text(const struct fields *f, const char *object, const char *name, char **out,
                      int *found);
 status_t fields_f64(const struct fields *f, const char *object, const char *name, double *out,
@@ -49,8 +51,9 @@ status_t fields_need_i64(const struct fields *f, const char *object, const char 
                          int64_t *out);
 
 /* Read all numbers of a dataset, of one member of its compound (`member`; NULL: it is none), or of
- * an attribute of an object, as doubles or integers; free() in any case. Fail with DATA if it is
- * missing, of another kind, or too large for metadata; with DEVICE. */
+ * an attribute of an object, as doubles or integers; free() *out (before: NULL) in any case.
+ * Without the attribute *count = 0; a missing dataset fails with DATA. Fail with DATA if it is of
+ * another kind, or has more than 2^26 numbers; with DEVICE. */
 status_t fields_f64s(const struct fields *f, const char *dataset, const char *member, double **out,
                      size_t *count);
 status_t fields_u64s(const struct fields *f, const char *dataset, const char *member,
@@ -61,7 +64,8 @@ status_t fields_attribute_u64s(const struct fields *f, const char *object, const
                                uint64_t **out, size_t *count);
 
 /* Reads the texts of fixed length of a one-dimensional dataset, or of a member of its compound;
- * text_free_list() in any case. *count = 0 if it has none. Fails with DATA, DEVICE. */
+ * text_free_list() in any case. *count = 0 if it has none, more than 2^20, or longer than 1024
+ * bytes. Fails with DATA, DEVICE. */
 status_t fields_texts(const struct fields *f, const char *dataset, const char *member, char ***out,
                       size_t *count);
 
@@ -100,7 +104,7 @@ status_t fields_set_start(struct fields *f, const char *name, int64_t seconds, d
 status_t fields_set_oversampling(struct fields *f, const char *object, const char *where);
 status_t fields_check_scale(const struct fields *f);
 
-/* Checks that a rate or frequency is one that telescopes have. Fails with DATA. */
+/* Checks that a rate or frequency is above 0 and at most 1e15 Hz. Fails with DATA. */
 status_t fields_check_rate(const struct fields *f, double rate_hz);
 
 /* Fills f->archive from the dataset that f->own describes, overridden by the job's layout. `name`
@@ -109,8 +113,8 @@ status_t fields_check_rate(const struct fields *f, double rate_hz);
 status_t fields_describe(struct fields *f, const char *name);
 
 /* Notes that the archive was dedispersed coherently to DM `dm`, each coarse channel to its own
- * centre; without frequencies does nothing. Fails with DATA if `dm` is not finite; with DEVICE
- * (memory). */
+ * centre; without frequencies, or for DM 0, does nothing. Fails with DATA if `dm` is not finite;
+ * with DEVICE (memory). */
 status_t fields_note_coherent(struct fields *f, double dm);
 
 /* Returns a unit (Hz, kHz, MHz, GHz; s, ms, us, ns; letters in any case) in Hz or seconds; 0: it is

@@ -89,12 +89,12 @@ FORMAT_DECLARED(described_format) /* what a job's input.layout describes */
 /* End of the message "FILE is not ..." for a file that is not in the native layout. */
 #define NATIVE_EXPECTED "in the native layout (no attribute format = \"voltage\")"
 
-/* Finds the format of `path`; NULL: unknown. Fails with DATA, DEVICE. */
+/* Finds the format of `path`; NULL: an HDF5 file of none. Fails with DATA, also if another file or
+ * a folder is of none: the message says how it may be read; with DEVICE. */
 status_t formats_recognise(const char *path, const struct format **out);
 
-/* Finds the format of a file that is not HDF5; NULL: unknown, or the file is HDF5. Fails with DATA,
- * DEVICE.
- */
+/* Finds the format of a file that is not HDF5; NULL: unknown, or the file is HDF5 or an unfinished
+ * product. Fails with DATA, DEVICE. */
 status_t formats_find_other(const char *path, const struct format **out);
 
 /* Checks that `path` is no file of formats_find_other(). Fails with USAGE otherwise, naming the
@@ -102,10 +102,13 @@ status_t formats_find_other(const char *path, const struct format **out);
 status_t formats_expect(const char *path, const char *expected);
 
 /* Opens voltages by the job's description, by the format that it names, or by that of the first
- * path. Fails as open(); with USAGE: no format has that name. */
+ * path. The caller destroys *out (before: NULL) in any case. Fails as open(); with USAGE: no format
+ * has that name, or keys are of other formats; with DATA: a filterbank, or no known format; with
+ * DEVICE. */
 status_t formats_open(const struct format_input *input, struct archive **out);
 
-/* Opens a filterbank by its format. Fails with DATA: what is missing; with DEVICE. */
+/* Opens a filterbank by its format. The caller destroys *out (before: NULL) in any case. Fails with
+ * DATA: what is missing; with DEVICE. */
 status_t formats_open_filterbank(const char *path, struct fbh5 **out);
 
 /* Appends the list of formats: "an archive in the native layout nor a filterbank, nor of another

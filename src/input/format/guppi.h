@@ -79,8 +79,8 @@ status_t guppi_compare_words(struct guppi_file *file, const struct ascii *header
 int guppi_watches(const char *card);
 
 /* Finds the blocks of an open file, from header to header: reads the words of the first, and
- * compares the others. Skips and notes bytes that are no block. The caller frees the items in any
- * case. Fails with DATA, DEVICE (memory). */
+ * compares the others. Skips and notes bytes that are no block. The caller frees blocks.items
+ * and `text` of the file in any case. Fails with DATA, DEVICE (memory). */
 status_t guppi_find_blocks(int fd, uint64_t file_bytes, struct guppi_file *file);
 
 /* Decides what PKTIDX counts, over the blocks of all files, and which samples each block has. Fails

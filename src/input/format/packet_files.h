@@ -7,8 +7,8 @@
 
 /* Creates an archive of one part with packets, from the names of the files and the job's
  * description. `format`: its name in messages; `states_rate`: its headers state the rate and the
- * streams. Fails with USAGE if the description states what headers of the format state; with DATA,
- * DEVICE. */
+ * streams. The caller destroys *out (before: NULL) in any case. Fails with USAGE if the description
+ * states what headers of the format state, or refers to attributes; with DATA, DEVICE. */
 status_t packet_files_create(const struct format_input *input, const char *format, int states_rate,
                              struct archive **out);
 
@@ -22,8 +22,9 @@ status_t packet_files_look(const struct packets_file *file, uint64_t frame_bytes
                            void *context);
 
 /* Computes the periods of each file when frames, their rate and an origin are known; moves the
- * origin to the first period, and sorts files by time. Fails with DATA if files do not follow in
- * time, or are far apart; with DEVICE. */
+ * origin to the first period, and sorts files by time. `per_period`: units of packets->origin in a
+ * period. Fails with DATA if frames of a file are not in order of time, or files are far apart;
+ * with DEVICE. */
 status_t packet_files_settle_times(struct packets *packets, uint64_t per_period);
 
 /* Fills in the archive from its packets, streams of which are [pols][chans] as it counts: what

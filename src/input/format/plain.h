@@ -33,7 +33,8 @@ struct plain {
 };
 typedef status_t plain_step_t(struct plain *plain);
 
-/* Opens a file as an archive of one part. `read` fills in what the file says, from `known` on.
+/* Opens a file as an archive of one part, which the caller destroys (before: NULL) in any case.
+ * `read` fills in what the file says, from `known` on.
  * `add` adds the samples when all is described; NULL: they are in one piece. An end that is missing
  * is left out, with a warning, if time is the outermost dimension. Fails with DATA: more numbers
  * than the file has; with USAGE: words of the job that do not fit; with DEVICE. */

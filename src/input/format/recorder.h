@@ -13,7 +13,7 @@
  */
 status_t recorder_open_begin(const char *path, int *fd, struct identity *identity);
 
-/* Reads up to `most` bytes from the begin of a file; none if it is no ordinary file. Fails as
+/* Appends up to `most` bytes from the begin of a file; none if it is no ordinary file. Fails as
  * recorder_open_begin(). */
 status_t recorder_head(const char *path, size_t most, struct text *out);
 
@@ -25,14 +25,14 @@ status_t recorder_open(struct archive_part *part, int *fd, uint64_t *bytes);
  * rounded inverse of one. */
 double recorder_rate(double seconds);
 
-/* Sets the centres of coarse channels that divide a band evenly. width_hz < 0: frequency falls from
- * channel to channel and within each. Fails with DEVICE. */
+/* Sets the sideband, and the centres of coarse channels that divide a band evenly. width_hz < 0:
+ * frequency falls from channel to channel and within each. Fails with DEVICE. */
 status_t recorder_set_band(double centre_hz, double width_hz, uint32_t channels,
                            struct job_layout *own);
 
 /* Checks a band that headers state in MHz: fails with DATA if it begins below 0 Hz, or its centre
  * is above 1e12 Hz. Notes a centre below 10 MHz, where telescopes do not observe. `frequency` and
- * `width` are the keys that state them. */
+ * `width` are the keys that state them. Fails with DEVICE (memory), too. */
 status_t recorder_check_band(const char *path, const char *frequency, double centre_hz,
                              const char *width, double width_hz, char **assumed);
 
@@ -62,9 +62,10 @@ status_t recorder_take_words(const struct job_layout *layout, int is_complex,
 status_t recorder_describe(const struct job_layout *layout, const struct recorder_number *number,
                            struct job_layout *own, struct archive *archive);
 
-/* Appends a file's block or frame, a run of one piece, to an archive of one part: to the last run,
- * if it is as its pieces do, else as a new one. Samples from `end` on, where those before end, up
- * to its first are a gap. Fails with DEVICE (memory). */
+/* Appends a file's block or frame (*piece: a run of one piece, whose path is ignored) to an archive
+ * of one part: to the last run if it continues that evenly, else as a new run. `end`: the sample at
+ * which the samples before it end; from there to the first of the piece is a gap. Fails with DEVICE
+ * (memory). */
 status_t recorder_add_piece(struct archive *archive, uint64_t end, const struct archive_run *piece);
 
 /* Finds the ratio of the smallest den, at most 64, that differs from `value` by less than value x

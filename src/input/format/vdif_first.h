@@ -15,8 +15,8 @@ enum {
 /* Returns whether a header can be one of a frame whose samples count. */
 int vdif_is_possible(const struct vdif_header *header);
 
-/* Returns whether two headers agree in what all frames have in common, whatever station and time.
- */
+/* Returns whether two headers agree in what all frames have in common, and in the epoch, whatever
+ * station, thread and second. */
 int vdif_is_alike(const struct vdif_header *a, const struct vdif_header *b);
 
 /* Sets *is_followed to whether more of the next headers, one frame length apart, are like the

@@ -22,8 +22,8 @@ struct chunks_spec {
     struct chunk_filters filters;
     int are_edges_plain;  /* chunks that the dataset does not fill went through no filter */
     int along;            /* the dimension along which is read; -1: any */
-    uint64_t cache_bytes; /* of chunks that are kept from read to read */
-    uint32_t threads;
+    uint64_t cache_bytes; /* of chunks that are kept from read to read: 2^14 at most */
+    uint32_t threads;     /* at least 1 */
 };
 
 typedef struct chunks chunks_t;
@@ -40,8 +40,8 @@ struct chunk_box {
     unsigned char *out;
 };
 
-/* Reads a box, each chunk once. Elements of chunks that were never written are unchanged. Fails
- * with DATA, naming file, dataset and chunk; with DEVICE. */
+/* Reads a box of at least one element, each chunk once. Elements of chunks that were never written
+ * are unchanged. Fails with DATA, naming file, dataset and chunk; with DEVICE. */
 status_t chunks_read(chunks_t *chunks, const struct chunk_box *box);
 
 #endif

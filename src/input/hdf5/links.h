@@ -11,9 +11,10 @@
  * that is absolute, or found nowhere. Fails with DATA, DEVICE (memory). */
 status_t links_resolve(const char *home, const char *name, struct text *out);
 
-/* Opens an object of the file at `path`, which is open. Sets *is_there = 0, and opens nothing, if
- * the name leads to nothing. `note` is called with every other file, and with the one that names
- * it, before it is opened, and may refuse it. Fails with DATA, DEVICE. */
+/* Opens an object of the file at `path`, which is open; the caller closes it. Sets *is_there = 0,
+ * and opens nothing, if the name leads to nothing. `note` is called with every other file, and with
+ * the one that names it, before it is opened, and may refuse it. Fails with DATA (also if an
+ * external link leads to no file, or after 64 links), DEVICE, and as `note`. */
 struct links_request {
     hid_t file;
     const char *path, *name;

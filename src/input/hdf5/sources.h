@@ -39,12 +39,13 @@ status_t sources_add(struct sources *sources, const char *path, enum source_kind
 const struct archive_source *sources_find(const struct sources *sources, const char *path);
 
 /* Check that files have not changed since they were added: one (fd: where it is open, or -1), or
- * all. Fail with DATA, naming the file. */
+ * all. Fail with DATA, naming the file, also if it was never added. */
 status_t sources_check_open(const struct sources *sources, const char *path, int fd);
 status_t sources_check(const struct sources *sources);
 
-/* Finds the cause of a read of an open file that failed with DATA. Always fails with DATA: because
- * the file has changed, or as before with *is_unreadable = 1. */
+/* Finds the cause of a read of an open file that failed with DATA. Always fails: with DATA because
+ * the file has changed, or as before with *is_unreadable = 1 (else unchanged); with DEVICE
+ * (memory). */
 status_t sources_judge(const struct sources *sources, const char *path, int fd, int *is_unreadable);
 
 /* Bytes of a dataset, in order, that are in one piece of one file. */

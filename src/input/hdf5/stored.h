@@ -48,13 +48,14 @@ hid_t depot_dataset(const depot_t *depot);
  * file or in external ones. None: the dataset must be read through HDF5. */
 void depot_take_extents(depot_t *depot, struct archive_extent **extents, uint32_t *count);
 
-/* Finds missing elements, when planning; the caller frees the pieces in any case. Sets the bytes of
- * the largest chunk of it and of its sources, those that a thread needs to decompress one, and
- * those of all chunks that one index of the dimension of reading touches; 0 without chunks; and
- * those that HDF5 takes to find all. Fails as depot_open() does. */
+/* Finds missing elements, when planning; the caller frees the pieces in any case. Sets sizes, of it
+ * and of its sources. Fails as depot_open() does. */
 struct depot_found {
     struct lost_pieces lost;
-    uint64_t chunk_bytes, work_bytes, row_bytes, index_bytes;
+    uint64_t chunk_bytes; /* of the largest chunk; 0 without chunks, like the next two */
+    uint64_t work_bytes;  /* that a thread needs to decompress one */
+    uint64_t row_bytes;   /* of all chunks that one index of the dimension of reading touches */
+    uint64_t index_bytes; /* that HDF5 takes to find all: 4 to 24 MiB, also without chunks */
 };
 status_t depot_search(depot_t *depot, struct depot_found *out);
 
@@ -72,7 +73,7 @@ status_t depot_read(depot_t *depot, const struct depot_read *read);
 int depot_is_unreadable(const depot_t *depot);
 
 /* Checks, when planning, that a dataset which describes others has all its elements. Notes its
- * files. Fails with DATA, DEVICE. A missing dataset passes. */
+ * files. Fails with DATA, also if there is no such dataset; with DEVICE. */
 status_t stored_require_whole(const char *path, const char *name, struct storage *storage);
 
 #endif

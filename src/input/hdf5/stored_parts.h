@@ -35,8 +35,8 @@ status_t mappings_load(hid_t dataset, const char *home, struct mappings *out);
 void mappings_free(struct mappings *mappings);
 
 /* Fits the mapping to the shape of its source, `space`: an unlimited mapping ends where the source
- * or the dataset ends. Fails with DATA if the source has another rank or ends before the mapping.
- */
+ * or the dataset ends. Fails with DATA if the source has another rank, ends before the mapping, or
+ * gives another number of elements. */
 status_t mapping_settle(struct mapping *mapping, hid_t space);
 
 /* One dataset, open. */
@@ -97,11 +97,12 @@ void stored_free(struct stored *stored);
 /* Returns "/" for a name that does not begin with one, else "". */
 const char *stored_slash(const char *name);
 
-/* Returns the bytes of chunks that may be kept. */
+/* Returns the bytes of chunks that may be kept: spec.cache_bytes, but at least 1 MiB. */
 uint64_t depot_budget(const depot_t *depot);
 
-/* Pins the source of a mapping of `by`, opened if necessary, until depot_give(). Fails with DATA if
- * it is already in use on the way to `by` (a cycle), or as depot_open(). */
+/* Pins the source of a mapping of `by`, opened if necessary, until depot_give(), which the caller
+ * calls for *out (before: NULL) in any case. Fails with DATA if it is already in use on the way to
+ * `by` (a cycle), or more than MOST_DEPTH levels deep, or as depot_open(). */
 status_t depot_take(depot_t *depot, const struct stored *by, struct mapping *mapping,
                     struct stored **out);
 void depot_give(depot_t *depot, struct stored *stored);

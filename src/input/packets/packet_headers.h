@@ -36,11 +36,12 @@ const char *vdif_station_name(uint32_t station, char text[UNITS_TEXT]);
 struct utc vdif_epoch_utc(uint32_t epoch);
 uint64_t vdif_second(uint32_t epoch, uint32_t seconds);
 
-/* Writes the mark of headers like this one: the strict one is all of words 2 and 3 but the
- * thread. */
+/* Writes the mark of headers like this one, of PACKETS_MARK bytes or more: the strict one is the
+ * flags of word 0, and all of words 2 and 3 but the thread. */
 void vdif_mark(const unsigned char *bytes, struct packets_mark *out);
 
-/* packets_parse() of VDIF. Fails with DATA. */
+/* Reads the header of the VDIF frame at byte `offset` of the file `path`. Fails with DATA if it
+ * contradicts `packets`: station, bits, channels, rate, mask, or an unknown thread. */
 status_t vdif_parse(const struct packets *packets, const char *path, uint64_t offset,
                     const unsigned char *header, struct packet *out);
 /* Always fails with DATA: the message says that a frame's number is larger than a second has. */
@@ -58,7 +59,7 @@ enum {
 };
 
 struct drx_header {
-    int is_packet;     /* it begins with the sync word */
+    int is_packet;     /* it begins with the sync word, and is of tuning 1 or 2 */
     uint32_t beam, id; /* id: 2 tuning + pol, both from 0 on */
     uint32_t decimation;
     uint32_t offset; /* ticks that the tag is late */
@@ -72,7 +73,8 @@ void drx_header_read(const unsigned char *bytes, struct drx_header *out);
 /* Writes the mark of headers: the sync word; the strict one has a beam and a decimation as well. */
 void drx_mark(const unsigned char *bytes, struct packets_mark *out);
 
-/* packets_parse() of DRX. Fails with DATA. */
+/* Reads the header of a DRX frame likewise. Fails with DATA if it contradicts `packets`: beam,
+ * decimation, tuning, or a time that is no whole number of frames after `origin`. */
 status_t drx_parse(const struct packets *packets, const char *path, uint64_t offset,
                    const unsigned char *header, struct packet *out);
 
@@ -96,7 +98,8 @@ void lofar_header_read(const unsigned char *bytes, struct lofar_header *out);
  * board as well. */
 void lofar_mark(const unsigned char *bytes, struct packets_mark *out);
 
-/* packets_parse() of LOFAR. Fails with DATA. */
+/* Reads the header of a LOFAR packet likewise. Fails with DATA if it contradicts `packets`: an
+ * unknown board, or a time that is no whole number of packets after `origin`. */
 status_t lofar_parse(const struct packets *packets, const char *path, uint64_t offset,
                      const unsigned char *header, struct packet *out);
 

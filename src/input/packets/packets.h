@@ -136,20 +136,20 @@ struct packets_open {
 /* Always fails with DATA: the message says why a frame is contrary or beyond. */
 status_t packets_complain(const struct packets_open *open, uint64_t frame);
 
-/* The fate of frames low .. high - 1, out of frames first .. first + count - 1, which include
- * PACKETS_AROUND more on either side, as far as the file has them. */
+/* The fate of a frame, by its period and those of PACKETS_AROUND frames on either side, as far as
+ * the file has them. */
 enum packets_place {
     PACKETS_OUT,  /* not used */
     PACKETS_IN,   /* in place */
-    PACKETS_WRONG /* an error: packets_complain() says which */
+    PACKETS_WRONG /* an error: packets_complain() reports which */
 };
 
-/* Finds the frame after the last one with known content: fill may follow, up to the reserved size
- * of the file. Fails with DATA. */
+/* Finds the frame after the last one that is known or contrary, 0 if none is: fill may follow, up
+ * to the reserved size of the file. Fails with DATA. */
 status_t packets_known_end(const struct packets_open *open, uint64_t *end);
 
-/* Finds the first and last period of the file, by its first and last frames. Fails with DATA if
- * none is known; with DEVICE (memory). */
+/* Finds the first and last period of the file, by its first and last frames. Warns of a contrary
+ * frame. Fails with DATA if no frame is in place, or one is PACKETS_WRONG; with DEVICE (memory). */
 status_t packets_span(const struct packets_open *open, int64_t *first, int64_t *last);
 
 /* Checks that the times of sampled frames rise through the file. Fails with DATA, DEVICE (memory).
@@ -187,7 +187,7 @@ void packets_kept_free(struct packets_kept *kept);
  * around them. Then these are
  *
  *   headers   struct packet [high - low]
- *   places    char [high - low], as packets_judge() says
+ *   places    char [high - low], enum packets_place
  *
  * until the next call. Fails with DATA, and DEVICE (memory). */
 status_t packets_keep(const struct packets_open *open, uint64_t low, uint64_t high,

@@ -39,7 +39,7 @@ status_t packets_seek_header(const struct packets_seek *seek, uint64_t from, uin
                              uint64_t *out);
 
 /* Finds the file's frames, of which the first is at `begin`: sets frames, runs and scanned of *out,
- * which was zeroed, and the headers at both ends. Warns of bytes that are no frames. Reads some
+ * where they were 0, and the headers at both ends. Warns of bytes that are no frames. Reads some
  * headers, and all of the file from the first place on where no frame is as expected. Fails with
  * DATA, DEVICE (memory). */
 status_t packets_seek_frames(const struct packets_seek *seek, uint64_t begin,

@@ -7,10 +7,10 @@
 
 #include <stdint.h>
 
-/* Appends the attributes of the file's objects, a line each, and a whole job (YAML) for the largest
- * dataset of numbers. "???" stands for what the file leaves open, or states twice and differently:
- * no job runs that has one. Comments name the facts, and what is assumed. No job where there is no
- * such dataset. Fails with DATA, DEVICE. Uses HDF5. */
+/* Appends the attributes of the file's objects, a line each for the first 60, and a whole job
+ * (YAML) for the largest dataset of numbers. "???" stands for what the file leaves open, or states
+ * twice and differently: no job runs that has one. Comments name the facts, and what is assumed. No
+ * job if there is no such dataset, or it looks like powers. Fails with DATA, DEVICE. Uses HDF5. */
 status_t propose_layout(const char *path, struct text *attributes, struct text *job);
 
 /* Appends a whole job with the keys that the message names, "???" for each. Fails with
@@ -21,7 +21,7 @@ status_t propose_said(const char *path, const char *format, const char *message,
  * about it and the share of numbers at either end of the range (of floating point numbers: not
  * finite); coarse spectra as real samples from 0 to half of the rate, and as complex ones, whose
  * parts alternate, from minus half of it to plus half, in dB relative to their mean. Fails with
- * DATA: it is unreadable, or has too few bytes; with DEVICE. */
+ * DATA: it is unreadable, or has fewer than 256 bytes from `skip` on; with DEVICE. */
 status_t raw_types_measure(const char *path, uint64_t skip, struct text *out);
 
 #endif

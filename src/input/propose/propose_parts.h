@@ -41,14 +41,14 @@ struct propose_word {
     uint32_t order;             /* of two facts of one meaning, that with the lower comes first */
 };
 
-/* Find the word that `length` letters of a text are, among words with blanks between them (NULL:
- * none); return whether a text begins with one. */
+/* Returns the place in `words`, which have blanks between them, of the word that the first `length`
+ * letters of a text are; NULL: none. */
 const char *propose_word_among(const char *words, const char *text, size_t length);
 
 /* Returns the word that a name is, also with a unit after it ("FS_MHz"). */
 struct propose_word propose_word_of(const char *name);
 
-/* Copies letters and digits of a name in lower case. */
+/* Copies letters and digits of a name in lower case, at most PROPOSE_NAME - 1. */
 enum { PROPOSE_NAME = 64 };
 void propose_plain(const char *name, char out[PROPOSE_NAME]);
 
@@ -116,8 +116,9 @@ status_t propose_note_attribute(struct proposal *p, hid_t object, const char *na
                                 const char *attribute, int is_of_data);
 status_t propose_note_dataset(struct proposal *p, hid_t dataset, const char *name);
 
-/* Facts of a meaning about the samples, the first that counts first; those of other datasets only
- * where there is none. propose_facts_add() adds those of another meaning after them. */
+/* Return facts of a meaning about the samples, the first that counts first; weak ones, or those of
+ * other datasets, only if there are no others. propose_facts_add() adds those of one other meaning
+ * after them: there is space for no more. */
 enum { PROPOSE_FACTS = 16 /* of a meaning, at most */ };
 struct propose_facts {
     size_t count;

@@ -1,19 +1,19 @@
-/* Numbers as files store them, made into those that are handed out: 8 or 16-bit integers, or 32-bit
- * floating point.
+/* Numbers as files store them, made into those that are handed out: 8 or 16-bit integers, 32-bit
+ * floating point, or bytes of 4 + 4 bits as they are.
  *
- * Who opens an archive says how they are stored (archive->number) and calls numbers_settle(); who
- * reads makes them with numbers_make(), and, where 0 Hz is at the edge of the coarse channel, turns
- * every other sample with numbers_turn(). */
+ * A format states how they are stored (archive->stored) and calls numbers_settle(). A reader makes
+ * them with numbers_make(), and, where 0 Hz is at the edge of the coarse channel, turns every other
+ * sample with numbers_turn(). */
 #ifndef VOLTMILL_INPUT_READ_NUMBERS_H
 #define VOLTMILL_INPUT_READ_NUMBERS_H
 
 #include "input/archive.h"
 
-/* For who opens an archive, at the end: from what it says of stored numbers, which are
- *   number.kind other than NUMBER_PLAIN: as `number` says, missing_value being a stored number, or
- *   NUMBER_PLAIN: as format, nibbles (of I4, whose missing_value is the byte) and swap_bytes say,
- * from is_complex, is_compound and is_dc_at_edge to what is handed out: sets format, element_bytes
- * and, where they change, number, is_compound, swap_bytes and the missing value.
+/* Settles which numbers an archive hands out, when all else is known of them. They are stored
+ *   as `number` states, missing_value being a stored number, if number.kind is not NUMBER_PLAIN,
+ *   else as format, nibbles (of I4, whose missing_value is the byte) and swap_bytes state;
+ * is_complex, is_compound and is_dc_at_edge count, too. Sets format, element_bytes and, where they
+ * change, number, is_compound, swap_bytes, scale and the missing value.
  *
  * The format is I8 or I16 where that holds all numbers exactly (also turned, where 0 Hz is at the
  * edge: -128 becomes 128), else F32. 8 bits whose offset is half a step are handed out doubled:

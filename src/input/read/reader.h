@@ -85,11 +85,12 @@ status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, 
  * and neither memory nor file descriptors were missing. */
 int reader_is_unreadable(const reader_t *reader);
 
-/* Reads likewise data that may be unreadable: unreadable samples become zero volts and are added to
- * `unread`. In pieces of samples that follow from the archive alone, counted from the first
- * selected one, they are one range of a stream, from the first unreadable one to the last. So the
- * loss does not depend on the requested samples and streams. Fails as reader_read() does for other
- * reasons. */
+/* Reads likewise data that may be unreadable, of selected samples: unreadable ones become zero
+ * volts and are added to `unread`. In pieces of samples that follow from the archive alone, counted
+ * from the first selected one, they are one range of a stream, from the first unreadable one to the
+ * last. So the loss does not depend on the requested samples and streams. Both lists (neither is
+ * NULL, and they may be one) may have samples of such pieces that are outside of the requested
+ * range, or twice. Fails as reader_read() does for other reasons. */
 status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                         void *out, struct losses *losses, struct losses *unread);
 
@@ -117,8 +118,9 @@ uint64_t reader_packets_bytes(const struct packets *packets, uint64_t samples, u
  * one dataset, so that most blocks of them, those without gaps, can be ingested. */
 int reader_can_ingest(const struct archive *archive, const struct slab *slab);
 
-/* The same samples in pieces, filled by threads beside the caller's: where each puts its next one,
- * of `piece` bytes at most, and that it has put there bytes at .. at + bytes - 1 of the slab. */
+/* The same samples in pieces, filled by threads beside the caller's. room() sets *out to where a
+ * thread puts its next piece, of up to `piece` bytes; put() reports that bytes at .. at + bytes - 1
+ * of the slab are there now. Several threads call both at once. */
 struct reader_pieces {
     void *context;
     uint64_t piece;
@@ -127,17 +129,18 @@ struct reader_pieces {
     void (*put)(void *context, uint32_t thread, uint64_t at, uint64_t bytes);
 };
 
-/* Sets the reader's threads to work. Gives *begun = 0, and does nothing, when the samples do not
- * are in pieces of one file, are not all there, or are too few; when the reader has no threads
- * beside the caller's, or more than `to`; and while another ingest is under way, when they are in
- * another file or two are. Fails with DATA, or DEVICE (memory). */
+/* Sets the reader's threads to work. `slab` and to->context must outlive the ingest; *to is copied.
+ * Sets *begun = 0, and does nothing, when the samples are not in pieces of one file, are not all
+ * there, or are less than 4 MiB; when the reader has no threads beside the caller's, or more than
+ * to->threads; when two ingests are under way, or one of another file. Fails with DATA, or DEVICE
+ * (memory). */
 status_t reader_ingest_begin(reader_t *reader, const struct slab *slab, uint64_t first,
                              uint64_t count, const struct reader_pieces *to, int *begun);
 /* Ends the ingest that was begun first: calls tend(context) over and over until all its pieces are
- * put. Sets *done = 0 if some are unreadable: these samples must be read as usual. The next ingest,
- * which is still to be ended, is stopped, too, so that the reader is free. A tend() that fails has
- * ended all waits in room(); so has a caller that destroys a reader with an ingest in flight. Fails
- * as tend() does, or with DATA, as reader_read(). */
+ * put. Sets *done = 0 if some are unreadable: these samples must be read as usual. The next ingest
+ * is then awaited, too, so that the reader is free; it is still to be ended. A tend() that fails
+ * has ended all waits in room(); so has a caller that destroys a reader with an ingest in flight.
+ * Fails as tend() does, or with DATA if the file has changed. */
 status_t reader_ingest_end(reader_t *reader, status_t (*tend)(void *), void *context, int *done);
 
 #endif

@@ -95,24 +95,25 @@ status_t reader_make_bounce(reader_t *reader, size_t bytes);
  * on. */
 void reader_fill_zeros(const struct reader_wanted *wanted, const struct archive *archive,
                        uint64_t from, uint64_t samples);
-/* As above, and adds them to `losses` (may be NULL) of the streams of these blocks. Fails with
- * DEVICE (memory). */
+/* As above, and adds them to `losses` (may be NULL) of the streams of these blocks, unless all are
+ * in gaps of all streams, which reader_read() adds. Fails with DEVICE (memory). */
 status_t reader_lack(const struct reader_wanted *wanted, const struct archive *archive,
                      uint64_t from, uint64_t samples, struct losses *losses);
 
 /* Checks that the open file has not changed since the archive was opened. Fails with DATA. */
 status_t reader_check_file(const reader_t *reader);
 
-/* Opens a file, which stays open for the next read; the one before is checked. Fails with DATA,
- * DEVICE. */
+/* Opens a file, which stays open for the next read; the one before is checked. `path` must outlive
+ * the reader. Fails with DATA, DEVICE. */
 status_t reader_open_file(reader_t *reader, const struct archive_part *part, const char *path);
 
-/* Tells the system what is read. Bytes before it are dropped from its cache if the observation is
- * larger than this machine's memory. */
+/* Tells the system what was read of the open file. If the observation is larger than this machine's
+ * memory, the bytes of the hint before are dropped from its cache; hints below LONG_READ do
+ * nothing. */
 void reader_hint(reader_t *reader, uint64_t offset, uint64_t bytes);
 
-/* Decides after a failed read of the open file whether its samples are to blame. Fails with DATA,
- * DEVICE (memory). */
+/* Returns `failure`, the status of a read of the open file. If that is DATA and the file has not
+ * changed, sets reader->is_unreadable: its samples are to blame. */
 status_t reader_judge(reader_t *reader, const struct archive_part *part, status_t failure);
 
 /* Read the requested samples of a part that is stored as pieces, through HDF5, or as packets.
