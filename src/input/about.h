@@ -30,9 +30,8 @@ struct about {
 /* Reads attributes of the root of `path`, of `dataset` in it (NULL: the root alone) and of the
  * groups on its way: texts of up to 1024 bytes and up to ABOUT_NUMBERS numbers, the first 256
  * attributes; not those by which products and native archives are read. Finds none in a file that
- * is not HDF5. Start from {0}; about_free() in any case. Uses HDF5, in this process: call it
- * apart (io/apart.h). Fails with
- * DATA, DEVICE. */
+ * is not HDF5. Start from {0}; about_free() in any case. Uses HDF5, in this process: call it apart
+ * (io/apart.h). Fails with DATA, DEVICE. */
 status_t about_read(const char *path, const char *dataset, struct about *out);
 void about_free(struct about *about);
 
@@ -40,8 +39,8 @@ void about_free(struct about *about);
  * but not a product" if none is known. */
 const char *holds_what(hid_t file);
 
-/* Appends the names of its datasets, of more than some 300 characters the first: "a, b/c, ...".
- * Fails with DATA, DEVICE. */
+/* Appends the names of the datasets of an open file, "a, b/c"; after some 300 characters, "...".
+ * `path` is for messages. Fails with DATA, DEVICE. */
 status_t holds_names(hid_t file, const char *path, struct text *out);
 
 /* Appends a line for each dataset of the file at `path`: its name, extents, type and filters. Fails

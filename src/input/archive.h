@@ -48,7 +48,7 @@ struct packets;
  * numbers of the archive's format of it. */
 enum number_kind {
     NUMBER_PLAIN,    /* as the archive's format says, but for the order of bytes */
-    NUMBER_SIGNED,   /* two's complement; less `offset` like the next */
+    NUMBER_SIGNED,   /* two's complement; value as for the next */
     NUMBER_UNSIGNED, /* value = stored - offset */
     NUMBER_FLOAT,    /* IEEE 754 of 16, 32 or 64 bits */
     NUMBER_LEVELS    /* of up to 4 bits: `levels` of what is stored */
@@ -64,7 +64,7 @@ struct archive_number {
                        scale */
     double levels[16];
     int has_missing;     /* what is stored as `missing` is no sample: handed out as NaN */
-    int is_missing_byte; /* that is a byte with all its numbers */
+    int is_missing_byte; /* `missing` is a byte with all its numbers */
     double missing;
     int has_steps; /* times the part's `steps` they are volts */
 };

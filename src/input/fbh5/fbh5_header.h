@@ -32,9 +32,9 @@ status_t start_of_header(double tstart, struct utc *out, char **assumed);
 status_t fbh5_note_moved(double refdm, double barycentric, double pulsarcentric, char **assumed);
 
 /* Read the roots of our own products: their kind, if they are ours at all (voltages are not: they
- * are archives); format_version; the start, and whether there is a first_time. Values that are
- * missing are unchanged. Fail with DATA, also for a version above PRODUCT_VERSION; with DEVICE
- * (memory). */
+ * are archives); format_version; the start, and whether there is a first_time. *version and *out
+ * must be set before: a version, first_time or second that is missing is unchanged. Fail with DATA,
+ * also for a version above PRODUCT_VERSION; with DEVICE (memory). */
 status_t start_read_kind(hid_t file, const char *path, enum product_kind *kind, int *is_ours);
 status_t start_read_version(hid_t file, const char *path, int64_t *version, int *found);
 status_t start_read_root(hid_t file, const char *path, struct start *out, int *has_first_time);

@@ -179,12 +179,13 @@ struct packets_kept {
     struct packets_stretch stretches[PACKETS_STRETCHES]; /* one after the other */
     uint32_t nstretches;
     uint64_t frame_bytes;
-    int is_huge; /* what is kept no more will not be wanted again: the system need not keep it */
+    int is_huge; /* frames that are dropped are dropped from the system's cache, too */
 };
 void packets_kept_free(struct packets_kept *kept);
 
-/* Reads the headers of frames low .. high - 1 of a file, whose open->kept it is, and of those
- * around them. Then these are
+/* Reads the headers of frames low .. high - 1 of a file, and of PACKETS_AROUND on either side, into
+ * open->kept, which must not be NULL. Those that it has are not read again, as long as `low` does
+ * not fall. Then these are
  *
  *   headers   struct packet [high - low]
  *   places    char [high - low], enum packets_place

@@ -109,9 +109,9 @@ struct proposal {
     struct text *out;
 };
 
-/* Note the value of an attribute of an open object, of a dataset, if its name is a known word.
- * `name`: of the object, without the first slash. Fail with DEVICE; with DATA if the file is
- * unreadable. */
+/* Note the value of an attribute of an open object, or of a dataset, if its name is a known word
+ * and fewer than 4096 are noted. `name`: of the object, without the first slash. Fail with DEVICE;
+ * with DATA if the file is unreadable. */
 status_t propose_note_attribute(struct proposal *p, hid_t object, const char *name,
                                 const char *attribute, int is_of_data);
 status_t propose_note_dataset(struct proposal *p, hid_t dataset, const char *name);

@@ -32,8 +32,9 @@ struct slab {
 status_t slab_create(const struct archive *archive, struct stream_set streams, struct slab **out);
 void slab_destroy(struct slab *slab);
 
-/* Keeps whole time steps, where they are short, so that the slab may be in the file as it is, or
- * again what its streams need. Streams of other slabs share the pages of such a mapping. */
+/* Keeps whole time steps, if they have at most 4096 bytes, so that the slab may be in the file as
+ * it is, or again what its streams need. Streams of other slabs share the pages of such a mapping.
+ */
 void slab_keep_steps(struct slab *slab, int is_whole);
 
 /* Returns the bytes of a slab of `count` samples; 0 if that does not fit 64 bits. */
@@ -114,8 +115,9 @@ status_t reader_unmap(struct reader_mapped *mapped);
 /* Returns the bytes that `threads` threads need to take `samples` samples of packets apart. */
 uint64_t reader_packets_bytes(const struct packets *packets, uint64_t samples, uint32_t threads);
 
-/* Returns whether the samples of each part are as plain blocks in pieces of a file, a recorder's or
- * one dataset, so that most blocks of them, those without gaps, can be ingested. */
+/* Returns whether each part stores its samples as the slab has them, in pieces of a file (a
+ * recorder's blocks, or one dataset) with at least 64 KiB of each block of the slab. Then samples
+ * without gaps can be ingested. */
 int reader_can_ingest(const struct archive *archive, const struct slab *slab);
 
 /* The same samples in pieces, filled by threads beside the caller's. room() sets *out to where a

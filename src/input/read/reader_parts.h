@@ -78,7 +78,7 @@ status_t reader_share_begin(reader_t *reader, struct reader_share *share);
 /* A slab as it is in the pieces of a file, each of which has all blocks of some time steps. */
 struct reader_strip {
     const struct archive_part *part;
-    const struct archive_run *run; /* NULL: it does not */
+    const struct archive_run *run; /* NULL: it is in none */
     uint64_t blocks;               /* of a piece */
     uint64_t first;                /* sample of the run */
 };
