@@ -23,7 +23,8 @@ struct calc_table {
 
 /* Reads the scan that contains a moment, from a file of at most 2^28 bytes. The caller destroys
  * *out (before: NULL) in any case. Fails with DATA: no such file, no such scan, polynomials that
- * are missing, have an order above 15 or do not follow each other; with DEVICE (memory). */
+ * are missing, have an order above 15 or do not follow each other; with USAGE: HDF5; with DEVICE
+ * (memory). */
 status_t calc_table_read(const char *path, struct utc utc, struct calc_table **out);
 void calc_table_destroy(struct calc_table *calc);
 
@@ -53,8 +54,9 @@ extern const struct description beam_file_description;
  * job->array.packed; the beams of a file of weights into job->beams; from an IERS file UT1 - UTC
  * and polar motion of the observation's first sample, else they are assumed (archive->assumed).
  * Does nothing for a job without `array`. Fails with USAGE: stations whose positions are not known
- * (without beam_weights), mistakes in the table's YAML, an IERS file without a start time, beams or
- * a centre that contradict the file of weights; with DATA, DEVICE, STOPPED. */
+ * (without beam_weights), mistakes in the table's YAML, HDF5 in place of delays, an IERS file
+ * without a start time, beams or a centre that contradict the file of weights; with DATA, DEVICE,
+ * STOPPED. */
 status_t array_job_read(struct job *job, struct archive *archive);
 
 /* Pack what array_job_read() has read, and unpack it into the same job on another rank, with the

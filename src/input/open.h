@@ -9,7 +9,8 @@
 /* Opens the files of the job's input (globs expanded; by the format that their contents show, or by
  * the job's description), checks them against each other and applies the selection. Fails with
  * DATA: file, place, value, expected value; or with USAGE: a selection that the archive does not
- * hold, a description that says too little; with DEVICE, STOPPED. The caller destroys *out
+ * have, a description that states too little, a file that is listed twice, external files that the
+ * job does not allow; with DEVICE, STOPPED. The caller destroys *out
  * (before: NULL) in any case. Uses HDF5, apart if this process does so. */
 status_t archive_open(const struct job *job, struct archive **out);
 
@@ -30,7 +31,7 @@ enum fbh5_wants { FBH5_HEADER = 0, FBH5_BAND = 1, FBH5_EVEN = 2 };
 status_t fbh5_open(const char *path, enum fbh5_wants wants, struct fbh5 **out);
 
 /* Opens a filterbank that this process has written, for its header. The caller destroys *out in any
- * case. Uses HDF5, in this process. Fails with DATA, DEVICE (memory). */
+ * case. Uses HDF5, in this process. Fails with DATA, DEVICE. */
 status_t fbh5_open_own(const char *path, struct fbh5 **out);
 
 /* For the table of main.c. */

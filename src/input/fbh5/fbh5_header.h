@@ -44,7 +44,7 @@ status_t start_read_root(hid_t file, const char *path, struct start *out, int *h
 status_t fbh5_read_header(hid_t file, hid_t data, struct fbh5 *fbh5);
 
 /* fbh5_memory_type(): the type of its samples in memory, for the caller to close.
- * fbh5_stored_bytes(): their bytes, before they become floats. Fails with DATA. */
+ * fbh5_stored_bytes(): their bytes, before they become floats. Fails with DATA, DEVICE (memory). */
 status_t fbh5_memory_type(const struct fbh5 *fbh5, hid_t *out);
 uint32_t fbh5_stored_bytes(const struct fbh5 *fbh5);
 

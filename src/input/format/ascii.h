@@ -1,5 +1,5 @@
 /* Headers of keys and values in ASCII: cards of 80 characters (GUPPI RAW, FITS) or lines (PSRDADA).
- * Private to input/format/. */
+ * Private to input/. */
 #ifndef VOLTMILL_INPUT_FORMAT_ASCII_H
 #define VOLTMILL_INPUT_FORMAT_ASCII_H
 

@@ -1,5 +1,6 @@
 /* Table of the formats of archives, by which `layout: auto` and `voltmill info` recognise a path,
- * and by which it is opened. Private to input/ but for the first three functions below.
+ * and by which it is opened. Private to input/ but for formats_recognise(), formats_find_other(),
+ * formats_expect() and formats_add_titles().
  *
  * A format is a file of this folder with its row, named below in FORMATS; its name is also listed
  * in the help of input.layout.format (job/job_layout.c). A path may be a file, a folder or one of a
@@ -44,9 +45,9 @@ struct format {
      * all files of an observation; open_file() one of them, and gather_files() joins them; `read`
      * and `plain` are what fields_make_file() and plain_open() need to open one. An archive of
      * voltages has parts with the places of their bytes (archive_part), type and axes of the
-     * samples, times, frequencies, gaps and lost samples; nothing is selected yet. Fail with DATA;
-     * with USAGE if a description is incomplete. They may have set *out after a failure: the caller
-     * destroys it in any case. */
+     * samples, times, frequencies, gaps and lost samples; nothing is selected yet. Fail with DATA,
+     * DEVICE; with USAGE if a description is incomplete. They may have set *out after a failure:
+     * the caller destroys it in any case. */
     status_t (*open)(const struct format_input *input, struct archive **out);
     status_t (*open_file)(const char *path, const struct job_layout *layout, struct archive **out);
     status_t (*read)(struct fields *f, void *context);

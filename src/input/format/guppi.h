@@ -101,8 +101,9 @@ status_t guppi_weigh_blocks(struct guppi_file *file);
 /* Returns the samples of a block without those that the next one repeats. */
 uint64_t guppi_steps(const struct guppi *guppi, const struct guppi_block *block);
 
-/* Samples at the end of a file that the next one of a sequence should repeat, but begins too late
- * for; 0 of the last file. After guppi_place_files(). */
+/* Returns the samples at the end of a file that the next one of a sequence should repeat, but
+ * begins too late for; 0 for the last file, without a start time, and for files side by side. After
+ * guppi_place_files(). */
 uint64_t guppi_unrepeated(const struct guppi_file *files, size_t count,
                           const struct guppi_file *file);
 

@@ -1,4 +1,4 @@
-/* Shared by the formats of recorder files. Private to input/format/. */
+/* Shared by the formats of recorder files. Private to input/. */
 #ifndef VOLTMILL_INPUT_FORMAT_RECORDER_H
 #define VOLTMILL_INPUT_FORMAT_RECORDER_H
 

@@ -17,8 +17,8 @@ status_t said_fill(hid_t file, const char *path, const char *keys, struct job_la
 /* Fails with USAGE if a description refers to attributes or datasets of a file that is not HDF5. */
 status_t said_refuse(const char *path, const struct job_layout *layout);
 
-/* Copies each key that the job states into `own`, the file's description, where it replaces the
- * file's. Fails with DEVICE (memory). */
+/* Copies each key that the job states, but for `streams`, into `own`, the file's description, where
+ * it replaces the file's. Fails with DEVICE (memory). */
 status_t override_layout(const struct job_layout *layout, struct job_layout *own);
 /* Returns whether the job states a key, itself or as an attribute of the file. Such keys override
  * the file, and are not compared with it. */

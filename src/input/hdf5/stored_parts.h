@@ -36,7 +36,7 @@ void mappings_free(struct mappings *mappings);
 
 /* Fits the mapping to the shape of its source, `space`: an unlimited mapping ends where the source
  * or the dataset ends. Fails with DATA if the source has another rank, ends before the mapping, or
- * gives another number of elements. */
+ * gives another number of elements; with DEVICE (memory). */
 status_t mapping_settle(struct mapping *mapping, hid_t space);
 
 /* One dataset, open. */

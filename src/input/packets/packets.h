@@ -152,8 +152,8 @@ status_t packets_known_end(const struct packets_open *open, uint64_t *end);
  * frame. Fails with DATA if no frame is in place, or one is PACKETS_WRONG; with DEVICE (memory). */
 status_t packets_span(const struct packets_open *open, int64_t *first, int64_t *last);
 
-/* Checks that the times of sampled frames rise through the file. Fails with DATA, DEVICE (memory).
- */
+/* Checks that the times of sampled frames never fall by more than twice the window through the
+ * file. Fails with DATA, DEVICE (memory). */
 status_t packets_check_order(const struct packets_open *open);
 
 /* Finds the frames low .. high - 1 that contain all frames of periods first .. last in place, and

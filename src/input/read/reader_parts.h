@@ -59,13 +59,14 @@ char *reader_place(const struct reader_wanted *wanted, uint64_t slot, uint64_t a
 /* Returns the block of its part that is at `slot`. */
 uint64_t reader_block(const reader_t *reader, const struct reader_wanted *wanted, uint64_t slot);
 /* Does units 0 .. units - 1 of a read, by reader->threads threads: each by one of them, which is
- * number `thread`, in any order. Fails as they do; some may then be done, and done again. */
+ * number `thread`, in any order. Fails as they do, or with DEVICE (threads); some may then be done,
+ * and done again. */
 typedef status_t reader_unit_t(const void *context, uint32_t thread, uint64_t unit);
 status_t reader_share(reader_t *reader, uint64_t units, reader_unit_t *work, const void *context);
 /* Work shared by reader->threads - 1 threads, from number 1 on, beside the caller. The caller
  * begins it and polls until it is done, or cancels it: units that have not begun are dropped, and
  * the others are awaited. Their failures are ignored. Work that is begun while another is not done
- * runs after it. Fails with DEVICE (memory). */
+ * runs after it. Fails with DEVICE (memory, threads). */
 struct reader_share {
     uint64_t units;
     reader_unit_t *work;
