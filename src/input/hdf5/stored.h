@@ -59,8 +59,9 @@ struct depot_found {
 };
 status_t depot_search(depot_t *depot, struct depot_found *out);
 
-/* Reads the elements that are selected in `wanted` (of the dataset) to those selected in `memory`.
- * Elements without samples have undefined values. Fails with DATA or DEVICE. */
+/* Reads, when spec.storage is set, the elements that are selected in `wanted` (of the dataset) to
+ * those selected in `memory`. Elements without samples have undefined values. Fails with DATA or
+ * DEVICE. */
 struct depot_read {
     hid_t type; /* in memory */
     hid_t memory, wanted;
