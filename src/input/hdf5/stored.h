@@ -48,14 +48,14 @@ hid_t depot_dataset(const depot_t *depot);
  * file or in external ones. None: the dataset must be read through HDF5. */
 void depot_take_extents(depot_t *depot, struct archive_extent **extents, uint32_t *count);
 
-/* Finds missing elements, when planning; the caller frees the pieces in any case. Sets sizes, of it
- * and of its sources. Fails as depot_open() does. */
+/* Finds missing elements, when planning; the caller frees the pieces in any case. Sets the bytes of
+ * the largest chunk of it and of its sources, those that a thread needs to decompress one, and
+ * those of all chunks that one index of the dimension of reading touches: 0 without chunks. Sets
+ * also those that HDF5 takes to find all chunks, 4 to 24 MiB even without any. Fails as
+ * depot_open() does. */
 struct depot_found {
     struct lost_pieces lost;
-    uint64_t chunk_bytes; /* of the largest chunk; 0 without chunks, like the next two */
-    uint64_t work_bytes;  /* that a thread needs to decompress one */
-    uint64_t row_bytes;   /* of all chunks that one index of the dimension of reading touches */
-    uint64_t index_bytes; /* that HDF5 takes to find all: 4 to 24 MiB, also without chunks */
+    uint64_t chunk_bytes, work_bytes, row_bytes, index_bytes;
 };
 status_t depot_search(depot_t *depot, struct depot_found *out);
 
