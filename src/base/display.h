@@ -10,21 +10,24 @@
 /* Format as snprintf(), with every text that is put in (%s, %c) written so. The format's own
  * characters are unchanged, and so are the lines of a message that was formatted before (the format
  * "%s" alone). For integers, doubles, texts and characters, with flags, width and precision (of a
- * text: of its own bytes). The result is truncated to `bytes` bytes. */
+ * text: of its own bytes; %c ignores them). The result, with its '\0', is truncated to `bytes` >= 1
+ * bytes, perhaps within a character. */
 void display_format(char *out, size_t bytes, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void display_format_list(char *out, size_t bytes, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
-/* Returns the bytes of the UTF-8 character that begins here; 0: none does, or it steers the
- * terminal. */
+/* Returns the bytes of the UTF-8 character that begins here, of `left` >= 1 bytes; 0: none does, or
+ * it steers the terminal. */
 size_t display_character(const char *at, size_t left);
 
-/* Prints as printf() likewise, lines shorter than 16 KiB. */
+/* Prints on stdout likewise, less than 16 KiB at once: the rest is dropped. */
 void display_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Prints a row of a description: its name in a column of 13 characters, and what is formatted. */
+/* Prints a row of a description: its name, as it is, in a column of 13 characters; the formatted
+ * text, in which newlines are escaped also for the format "%s"; and a newline. */
 void display_row(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Copies each line that is printed to `copy`, too. NULL ends that. */
+/* Hands the text of each call of display_print() and display_row() to `copy`, too. NULL ends that.
+ */
 void display_copy(void (*copy)(const char *line));
 
 #endif

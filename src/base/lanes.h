@@ -94,6 +94,8 @@ struct lanes_pair {
     lanes_t re, im;
 };
 
+/* Load and store LANES real parts and, after them, LANES imaginary parts. Addresses are multiples
+ * of VECTOR bytes. */
 INLINE struct lanes_pair lanes_load_parts(const float *from)
 {
     const lanes_t *parts = (const lanes_t *)from;
@@ -114,6 +116,7 @@ INLINE struct lanes_pair lanes_split(lanes_t first, lanes_t last)
                                SHUFFLE(first, last, EACH_LANE(LANE_SECOND, 1))};
 }
 
+/* Loads LANES pairs of a real and an imaginary part from a multiple of VECTOR bytes. */
 INLINE struct lanes_pair lanes_load_pairs(const float *from)
 {
     const lanes_t *pairs = (const lanes_t *)from;
@@ -163,7 +166,7 @@ INLINE void lanes_store(float *to, lanes_t x)
     *(lanes_anywhere *)to = x;
 }
 
-/* The first `count` of LANES pairs at any address, and zeros. */
+/* The first `count` of LANES pairs at any address of a float, and zeros. */
 INLINE struct lanes_pair lanes_load_some_pairs(const float *from, size_t count)
 {
     float part[2 * LANES] = {0};
@@ -191,7 +194,7 @@ INLINE mask_t lanes_odd(lanes_t x)
     return ~(x - x == 0);
 }
 
-/* Returns the sum of the lanes. */
+/* Returns the sum of the lanes, none of which is below 0. */
 INLINE uint64_t lanes_count(mask_t found)
 {
     uint64_t count = 0;
@@ -230,9 +233,9 @@ INLINE void lanes_of_pieces(double total[][LANES], int count, lanes_t *sums)
 #endif
 
 /* MULTIPLY_ADD of vectors. Stores past the caches, for numbers that are not read soon: the cache
- * lines that they replace need not be loaded. The greater and the lesser of two numbers, the second
- * one where none is. Half a register of unsigned integers in lanes of
- * twice their size, for which compilers take three times as long. */
+ * lines that they replace need not be loaded; `to` is a multiple of VECTOR bytes. The larger and
+ * the smaller of two numbers; b if either is NaN. Half a register of unsigned integers, from any
+ * address, in lanes of twice their size, for which compilers take three times as long. */
 #if LANES == 16 && defined __AVX512F__
 #define LANES_MULTIPLY_ADD(a, b, c) (lanes_t) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
 #define LANES_STORE_PAST(to, x) _mm512_stream_ps(to, (__m512)(x))

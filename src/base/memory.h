@@ -7,14 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Allocates `count` zeroed elements of `size` bytes in *out (never NULL, also for count 0). `what`
- * names them in the message. Fails with DEVICE if the memory is not available or the size
- * overflows. */
+/* Allocates `count` zeroed elements of `size` bytes in *out (never NULL, also for count 0), for
+ * free(). `what` names them in the message. Fails with DEVICE if the memory is not available or the
+ * size overflows, and leaves *out unchanged. */
 status_t memory_zeroed(size_t count, size_t size, const char *what, void *out);
 
-/* Grows the block at *items, a pointer that may be NULL, to at least `count` elements of `size`
- * bytes. New elements are not zeroed. Capacities are powers of two, so a list may grow one by one.
- * Fails with DEVICE (memory), and leaves the block unchanged. */
+/* Resizes the block at *items, a pointer that may be NULL, to the smallest power of two of elements
+ * of `size` bytes that is at least `count` (and 1): so a list may grow one by one, and a smaller
+ * count than before may shrink it. New elements are not zeroed. Fails with DEVICE (memory), and
+ * leaves the block unchanged. */
 status_t memory_grown(size_t count, size_t size, const char *what, void *items);
 
 /* Grows a list of `count` elements of `size` bytes by one. The list must have been grown by this
@@ -22,17 +23,21 @@ status_t memory_grown(size_t count, size_t size, const char *what, void *items);
  * DEVICE. */
 status_t memory_grow(uint64_t count, size_t size, const char *what, void *items);
 
-/* As memory_zeroed(), aligned to 64 bytes and not zeroed; free() returns it. Pages of large blocks
+/* As memory_zeroed(), aligned to 64 bytes and not zeroed. Blocks of a page or more are
+ * aligned to pages. The size is rounded up, by 1 byte at least, to lines of 64 bytes or, from a
+ * page on, to pages. Pages of large blocks
  * are first touched by the thread that first uses them. Large blocks share no page: a processor
  * prefetches beyond a thread's block, and two threads whose blocks meet in one page slow each other
  * down (measured: twice the time of a filter bank's grain). Fails with DEVICE (memory). */
 status_t memory_aligned(size_t count, size_t size, const char *what, void *out);
 
-/* Makes sure that the block at *block has room for `count` elements, aligned likewise. If *room is
- * smaller, allocates another and sets *room; the contents are lost. Fails with DEVICE (memory). */
+/* Makes sure that the block at *block has room for `count` elements of `size` bytes, aligned
+ * likewise. If *room (elements) is smaller, frees it, allocates another and sets *room; the
+ * contents are lost. Fails with DEVICE (memory): then *block is NULL and *room 0. */
 status_t memory_room(size_t *room, size_t count, size_t size, const char *what, void *block);
 
-/* Copies `count` runs of `run` bytes, which begin `from_step` and `to_step` bytes apart. */
+/* Copies `count` runs of `run` bytes, which begin `from_step` and `to_step` bytes apart. Source and
+ * target do not overlap. */
 void copy_runs(const void *from, uint64_t from_step, void *to, uint64_t to_step, uint64_t count,
                uint64_t run);
 
@@ -44,7 +49,8 @@ status_t memory_text(const char *text, char **out);
 /* Makes a new text, as printf() writes it; free() returns it. Fails with DEVICE (memory). */
 status_t memory_format(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Compute *out = a * b, a + b. Return 0 on overflow: for sizes that an archive or a user states. */
+/* Compute *out = a * b, a + b. Return 0 on overflow, with *out modulo 2^64: for sizes that an
+ * archive or a user states. */
 int multiply_u64(uint64_t a, uint64_t b, uint64_t *out) __attribute__((warn_unused_result));
 int add_u64(uint64_t a, uint64_t b, uint64_t *out) __attribute__((warn_unused_result));
 
@@ -54,7 +60,8 @@ uint64_t gcd_u64(uint64_t a, uint64_t b);
 uint64_t lcm_u64(uint64_t a, uint64_t b);
 /* Returns the largest power of two that is at most `value` >= 1. */
 uint64_t power_below(uint64_t value);
-/* Returns the lowest digit of *number in a mixed base, and takes it off. */
+/* Returns the lowest digit of *number in a mixed base, *number % base, and divides *number by the
+ * base (at least 1). */
 uint32_t take_digit(uint64_t *number, uint32_t base);
 /* Compares two doubles that are not NaN, for qsort(). */
 int compare_f64(const void *left, const void *right);

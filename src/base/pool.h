@@ -39,19 +39,23 @@ enum pool_kind {
 
 typedef struct pool pool_t;
 
-/* Makes a pool of `threads`, whose name has at most 15 bytes. Fails with DEVICE. */
+/* Makes a pool of `threads` >= 1 threads, of which the caller is one unless they are a TEAM. The
+ * name is cut to 15 bytes. Fails with DEVICE. */
 status_t pool_create(enum pool_kind kind, const char *name, uint32_t threads, pool_t **out);
-/* Waits for all blocks. */
+/* Waits for all blocks, and frees the pool; takes NULL. */
 void pool_destroy(pool_t *pool);
 uint32_t pool_threads(const pool_t *pool);
 
-/* Gives a block to the threads; waits while POOL_BLOCKS are there. Returns its number, from 1 on.
- */
+/* Gives a block, which is copied, to the threads; waits while POOL_BLOCKS are there. Its context
+ * must outlive its tasks. The caller does not help, as it does in pool_run(): so HELPERS and EAGER
+ * pools of 1 thread never do this block. Returns its number, from 1 on. */
 uint64_t pool_submit(pool_t *pool, const struct pool_block *block);
-/* Waits until this block is done. */
+/* pool_wait(): waits until this block is done. pool_is_done(): returns whether it is. Number 0
+ * always is. */
 void pool_wait(pool_t *pool, uint64_t number);
 int pool_is_done(pool_t *pool, uint64_t number);
-/* Works on one phase of tasks with the helpers, as thread 0, until all are done. */
+/* Works on one phase of tasks with the helpers, as thread 0, until all are done. Not for a TEAM,
+ * which has a thread 0 of its own. */
 void pool_run(pool_t *pool, uint64_t tasks, pool_task_t *run, void *context);
 
 /* Runs tasks likewise without a pool, by the calling thread, which is thread 0, and helpers of its
@@ -59,7 +63,7 @@ void pool_run(pool_t *pool, uint64_t tasks, pool_task_t *run, void *context);
  * a task, or where no thread can be made, the caller does all alone. */
 void pool_each(uint32_t threads, uint64_t tasks, pool_task_t *run, void *context);
 /* The same of tasks that can fail: after a failure no further one begins. Returns the status of a
- * task that failed. */
+ * task that failed. A helper's cause is handed over to the main thread, whichever calls this. */
 status_t pool_try_each(uint32_t threads, uint64_t tasks,
                        status_t (*run)(void *context, uint32_t thread, uint64_t task),
                        void *context);
@@ -67,9 +71,9 @@ status_t pool_try_each(uint32_t threads, uint64_t tasks,
 /* A thread that runs one task at a time beside its owner. */
 typedef struct pool_worker pool_worker_t;
 
-/* Starts the thread by that name. Fails with DEVICE. */
+/* Starts the thread by that name, cut to 15 bytes. Fails with DEVICE. */
 status_t pool_worker_create(const char *name, pool_worker_t **out);
-/* Waits for the work that was begun, and ends the thread. */
+/* Waits for the work that was begun, and ends the thread. Takes NULL. */
 void pool_worker_destroy(pool_worker_t *worker);
 
 /* Starts work(context) in the thread; its failure is handed over to the main thread. The caller has

@@ -29,8 +29,8 @@ status_t report_fail(status_t code, const char *format, ...) __attribute__((form
  * be among its words. Returns `code`. */
 status_t report_again(status_t code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Return the recorded cause ("" if there is none), and its status. The text stays valid until
- * report_clear(). */
+/* Return the recorded cause ("" if there is none), and its status. In the main thread: the earliest
+ * of its own and of those handed over. The text is valid until this thread's record changes. */
 const char *report_cause(void);
 status_t report_cause_status(void);
 
@@ -49,7 +49,8 @@ status_t report_adopt(status_t code, const char *cause);
  * threads, which have all done their work; returns STATUS_OK. DEVICE (no memory) is kept, because
  * then the kind is unknown. */
 status_t report_forgive(status_t st);
-/* Begins other work: forgets that a cause was printed, too. */
+/* Begins other work: forgets the recorded cause, those handed over, that a cause was printed, and
+ * which warnings were. Without helper threads at work. */
 void report_next(void);
 
 /* Returns whether the end of this process, or of its present work, is not reported yet, and marks
@@ -73,19 +74,20 @@ enum report_kind { REPORT_WARNING, REPORT_NOTE, REPORT_LOUD, REPORT_ASSUMED };
 const char *report_word(enum report_kind kind);
 
 /* Prints "warning: ...", "note: ..." or "assumed: ..." (how a contradiction of the input is read)
- * on stderr, unless this process is quiet; the same text only once. A loud warning is about an
- * event that perhaps only this rank met, and is printed by quiet processes, too. */
+ * on stderr, at most 4095 bytes, unless this process is quiet or the text is one of the last four
+ * different ones. A loud warning is about an event that perhaps only this rank met, and is printed
+ * always. Any thread. */
 void report_say(enum report_kind kind, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 #define report_warn(...) report_say(REPORT_WARNING, __VA_ARGS__)
 #define report_note(...) report_say(REPORT_NOTE, __VA_ARGS__)
 #define report_warn_loudly(...) report_say(REPORT_LOUD, __VA_ARGS__)
 
-/* Sends all warnings and notes to `relay` instead of stderr. For a process that works for another
- * one and has no terminal. */
+/* Sends all warnings and notes to `relay` instead of stderr, from the thread that reports them. For
+ * a process that works for another one and has no terminal. */
 void report_relay(void (*relay)(enum report_kind kind, const char *message));
 
-/* Sends copies of printed warnings and notes to `copy`; NULL ends that. */
+/* Sends copies of printed or relayed warnings and notes to `copy`, likewise; NULL ends that. */
 void report_copy(void (*copy)(enum report_kind kind, const char *message));
 
 /* Makes this process quiet: rank 0 reports for all ranks. */

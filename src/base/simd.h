@@ -12,9 +12,11 @@
 enum simd_level { SIMD_BASE, SIMD_AVX2, SIMD_AVX512, SIMD_LEVELS };
 
 int simd_has(enum simd_level level);
-/* Returns the best that this machine and this build have, at most what VOLTMILL_SIMD names. */
+/* Returns the best that this machine and this build have, at most what VOLTMILL_SIMD names (BASE if
+ * that is no instruction set). */
 enum simd_level simd_best(void);
-/* Checks the variable VOLTMILL_SIMD. Fails with DEVICE if it names no instruction set. */
+/* Checks the variable VOLTMILL_SIMD, which may be unset, empty, base, avx2 or avx512. Else fails
+ * with DEVICE. */
 status_t simd_check(void);
 
 /* Defines the function that returns the table of an instruction set; NULL if this machine or this

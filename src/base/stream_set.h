@@ -12,13 +12,13 @@ struct stream_set {
                         equal to `count` */
 };
 
-/* The set of `count` streams that follow each other. */
+/* The set of `count` >= 1 streams that follow each other. */
 static inline struct stream_set stream_range(uint32_t first, uint32_t count)
 {
     return (struct stream_set){first, count, count, count};
 }
 
-/* The number of the stream that is in place i of the set. */
+/* The number of the stream that is in place i < count of the set. */
 static inline uint32_t stream_set_at(const struct stream_set *set, uint32_t i)
 {
     return set->first + i / set->run * set->stride + i % set->run;
@@ -31,6 +31,7 @@ static inline uint32_t stream_set_find(const struct stream_set *set, uint32_t st
     return after / set->stride * set->run + after % set->stride;
 }
 
+/* Whether two sets of one observation, in which all runs have one stride, are the same. */
 static inline int stream_set_is_same(const struct stream_set *a, const struct stream_set *b)
 {
     return a->first == b->first && a->count == b->count && a->run == b->run;

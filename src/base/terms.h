@@ -85,7 +85,8 @@ enum compression {
 /* File format of a complete product. */
 enum file_format { FILE_HDF5, FILE_FIL, FILE_PSRFITS };
 const char *file_format_name(enum file_format format);
-/* Returns the format by the ending of the name: ".fil"; ".fits", ".sf"; else HDF5. */
+/* Returns the format by the ending of the name, in lower case: ".fil"; ".fits", ".sf"; else HDF5.
+ */
 enum file_format file_format_of(const char *path);
 
 enum window_kind {
@@ -106,8 +107,8 @@ struct ratio {
     uint32_t num, den;
 };
 
-/* Reads "32/27", not below 1, of numbers up to 10^6, as it is written. Returns 0 when it is none.
- */
+/* Reads "32/27", not below 1, of numbers up to 10^6; does not reduce it. Returns 0 when it is none,
+ * and leaves *out unchanged. */
 int ratio_parse(const char *text, struct ratio *out) __attribute__((warn_unused_result));
 
 /* Treatment of power with missing samples: NaN below a weight, else optionally divided by its
@@ -309,7 +310,8 @@ extern const char *const polarisation_names[], *const stokes_v_names[], *const f
     " (these also followed by \"high first\"), " PACKINGS_FROM_8(PACKING_TEXT, ", ")
 /* clang-format on */
 
-/* Reads the name of any packing: also "4 bit two's complement high first". */
+/* Reads the name of any packing: also "4 bit two's complement high first". Returns 0 if it is none;
+ * *out is then undefined. */
 int packing_parse(const char *text, struct packing *out) __attribute__((warn_unused_result));
 
 /* Returns the name of a packing, without the order of its bits. */

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Growing text; start from {0}. `data` is NULL while it is empty, else ends in '\0'. */
+/* Growing text; start from {0}. `data` is NULL before the first append, even of "", and ends in
+ * '\0' after it. */
 struct text {
     char *data;
     size_t length;
@@ -19,11 +20,11 @@ struct text {
  * once, at the end. */
 status_t text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 status_t text_add_bytes(struct text *text, const char *bytes, size_t count);
-/* Appends a path, HOME in the place of "~" at its beginning; *ok = 0: HOME is not set. Fails with
- * DEVICE (memory). */
+/* Appends a path, with HOME in the place of "~" if that is all of it or "/" follows; *ok = 0: HOME
+ * is needed, and unset or empty. Fails with DEVICE (memory). */
 status_t text_add_path(struct text *text, const char *path, int *ok);
-/* Appends a line or so for people, with names quoted where they need it (base/display.h). Fails
- * with DEVICE (memory). */
+/* Appends at most 16383 bytes for people, with texts escaped (display_format()). Fails with DEVICE
+ * (memory). */
 status_t text_add_shown(struct text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void text_free(struct text *text);
@@ -40,9 +41,10 @@ void text_close(FILE *file);
 /* Frees a list of texts, and these; takes NULL. */
 void text_free_list(char **list, size_t count);
 
-/* Reads the whole file at `path` into `text`. Fails with DATA, naming the file; one larger than
- * `limit` bytes is refused. Fails with USAGE: HDF5, where `expected` ("a job file") should be; with
- * DEVICE (memory). */
+/* Reads the whole file at `path`, or anonymous pipe, into `text`, which is empty before; the caller
+ * frees it, also after a failure. Fails with DATA, naming the file, also if it is larger than
+ * `limit` bytes; with USAGE: HDF5, where `expected` ("a job file") should be; with DEVICE (memory).
+ */
 status_t text_read_file(struct text *text, const char *path, size_t limit, const char *expected);
 
 /* Returns the line, from 1 on, of the first NUL byte of a text that must have none: what reads it
@@ -60,8 +62,9 @@ struct text_guess {
     size_t far;
 };
 
-/* Takes `word` if it is near enough to be meant, and nearer than those before it; returns whether
- * it did. */
+/* Takes `word` if it is near enough to be meant (a synonym, or at most two changes and half of the
+ * word away; both at most 32 bytes), and nearer than those before it; returns whether it did.
+ * `word` must outlive the guess. */
 int text_guess(struct text_guess *guess, const char *word);
 
 /* Appends a name as a line of its own after those before; newlines within it become '?'. Fails
@@ -69,11 +72,12 @@ int text_guess(struct text_guess *guess, const char *word);
 status_t text_add_line(struct text *lines, const char *name);
 
 /* Returns line `at` (from 0) of a text, and sets its length in bytes, without its newline; NULL
- * if there are fewer lines. */
+ * if there are fewer lines, or of NULL. After each newline there is one, perhaps empty. */
 const char *text_line(const char *lines, size_t at, size_t *length);
 
-/* Returns the line that *rest begins with, and goes behind it; NULL at the end, or of NULL. For
- * loops over all lines; after the last newline there is none. */
+/* Returns the line that *rest begins with, sets its length as text_line() does, and moves *rest
+ * behind it; NULL at the end, or of NULL. For loops over all lines; if the text ends in a newline,
+ * no line follows it. */
 const char *text_next_line(const char **rest, size_t *length);
 
 /* Returns the part of `path` after the last '/'. */

@@ -41,11 +41,13 @@ const char *units_number_in(uint64_t count, const char *one, const char *many,
 /* Returns `one` if `count` is 1, else `many`. */
 const char *units_plural(uint64_t count, const char *one, const char *many);
 
-/* Reads "1GiB", "512 MB", "64k", "1073741824" (k, M, G, T: decimal; Ki, Mi, Gi, Ti: binary;
- * B optional). Returns 0 when the text is something else or does not fit. */
+/* Reads "1GiB", "1.5 GB", "64k", "1073741824" (k or K, M, G, T, P: decimal; Ki, Mi, Gi, Ti, Pi:
+ * binary; B optional); drops fractions of a byte. Returns 0, and leaves *bytes unchanged, when the
+ * text is something else, or 9 * 10^18 bytes or more. */
 int units_parse_bytes(const char *text, uint64_t *bytes) __attribute__((warn_unused_result));
 
-/* Read a whole number or a real one, at which the text must end. Return 0 if it is none. */
+/* Read a whole number (decimal, up to 2^64 - 1) or a finite real one (as strtod()), at which the
+ * text must end; blanks may precede it. Return 0 if it is none, and leave *value unchanged. */
 int units_parse_u64(const char *text, uint64_t *value) __attribute__((warn_unused_result));
 int units_parse_f64(const char *text, double *value) __attribute__((warn_unused_result));
 
@@ -68,8 +70,8 @@ const char *units_name(enum units_dimension dimension, size_t i);
  * after it. */
 const char *units_of(const char *text);
 
-/* Reads "1420.4 MHz" as the double that "1420.4e6" gives. Returns 0 if the text is no number with a
- * unit of the dimension. */
+/* Reads "1420.4 MHz" as the double that "1420.4e6" gives, in the dimension's first unit. Returns 0,
+ * and leaves *value unchanged, if the text is no finite number with a unit of the dimension. */
 int units_parse_quantity(const char *text, enum units_dimension dimension, double *value)
     __attribute__((warn_unused_result));
 
@@ -81,8 +83,9 @@ struct utc {
 };
 
 /* Write and read a time: "2014-06-29T01:39:20.000000" ("2014-06-29", "2014-06-29T01:39", a 'Z' at
- * the end and a blank for the 'T' are read too; 23:59:60 on days that have it). units_parse_utc()
- * returns 0 when the text is no such date. */
+ * the end and a blank for the 'T' are read too; 23:59:60 on days that have it).
+ * Writing rounds to microseconds. units_parse_utc() returns 0 when the text is no such date, or one
+ * before 1858, and leaves *utc unchanged. */
 const char *units_utc_in(struct utc utc, char text[UNITS_TEXT]);
 int units_parse_utc(const char *text, struct utc *utc) __attribute__((warn_unused_result));
 

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Read and write all of some bytes, however often it takes. Return 0 after an error, or at the end
- * of the file. */
+/* Read and write all of some bytes, however often it takes. Return 1; 0 after an error (errno), or
+ * at the end of the file. */
 int again_read(int fd, void *data, size_t bytes);
 int again_write(int fd, const void *data, size_t bytes);
 

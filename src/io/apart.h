@@ -25,13 +25,13 @@ struct apart_request {
     const char *path; /* NULL: `more` says which files */
     const char *name; /* of an object in the file; NULL: none */
     uint64_t wants;   /* a number that this kind of description takes */
-    struct text more; /* packed by the caller: a job's input */
+    struct text more; /* packed by the caller: a job's input; in open() data and length alone */
 };
 
 /* A kind of description: `open` opens the file and gives a struct of this type, for free() after
  * pack_free(), also where it fails; NULL: there is nothing to say. */
 struct description {
-    const char *what;             /* "an archive" */
+    const char *what;             /* "an archive"; at most 31 bytes, no other kind has the same */
     const struct pack_type *type; /* NULL: the file is only opened, to see whether that ends well */
     status_t (*open)(const struct apart_request *request, void **out);
 };
@@ -60,27 +60,29 @@ void apart_limit(double seconds);
 void apart_stops(int (*is_stopped)(void));
 
 /* Opens and describes a file: by a child if this process uses children, else here. `out` points to
- * a pointer to the struct of this kind. Fails as open() did. If the child crashed or took too long,
+ * a pointer to the struct of this kind, for pack_destroy(): NULL if there is nothing to say, and
+ * after a failure. Fails as open() did. If the child crashed or took too long,
  * fails with DATA, naming the file and the object that it was reading. Fails with DEVICE if there
  * can be no child; with STOPPED. */
 status_t apart_describe(const struct description *kind, const struct apart_request *request,
                         void *out);
 
-/* Opens a file in a child only, as a trial before this process opens it itself. Fails as
- * apart_describe(). */
+/* Opens a file in a child only, as a trial before this process opens it itself; for kinds without a
+ * type. Without children (apart_begin()) it does nothing. Fails as apart_describe(). */
 status_t apart_try(const struct description *kind, const struct apart_request *request);
 
-/* Begins a child more that opens this, beside this process, and then ends; what it says is not
- * heard, nor whether it fails. There are four at most; they die with this process. `more` has at
- * most 64 KiB. Without children (apart_begin()) it does nothing. */
+/* Begins another child, which opens this beside this process, and then ends; its output, messages
+ * and failure are ignored. There are four at most at once, of which apart_look() notices the end;
+ * they die with this process. `more` has at most 64 KiB. Does nothing without children
+ * (apart_begin()), or while there are four. */
 void apart_begin_help(const struct description *kind, const struct apart_request *request);
 
-/* Handles a child that died while idle (for lack of memory), and those that have
- * helped. Call regularly. */
+/* Handles a child that died while idle (for lack of memory), and those that have helped. Call
+ * regularly. */
 void apart_look(void);
 
-/* Reports the object that a child reads next, "FILE: OBJECT"; costs no system call. No
- * effect elsewhere. */
+/* Reports the object that a child reads next, "FILE: OBJECT", at most 2047 bytes; costs no system
+ * call. No effect elsewhere. */
 void apart_at(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -17,8 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sets *out to the entry's bytes (free() returns them), or to NULL if there is no valid entry.
- * Fails with DEVICE (memory) only. `kind` is a plain word, `key` any text. */
+/* Sets *out to the entry's bytes (free() returns them), or to NULL if there is no valid entry, and
+ * *size to their number. Fails with DEVICE (memory) only. `kind` is a plain word, `key` any text.
+ */
 status_t cache_get(const char *kind, const char *key, void **out, size_t *size);
 
 /* Returns a hash of some bytes, as entries are named by: FNV-1a, 64 bit. */
@@ -27,15 +28,15 @@ uint64_t cache_hash(const void *data, size_t size);
 /* Writes an entry. A folder that cannot be written is no failure: returns 0 then, else 1. */
 int cache_put(const char *kind, const char *key, const void *data, size_t size);
 
-/* Waits until no other process makes this entry, `seconds` at most, so that only one of several has
- * the work. file_close() lets the next one continue, which should read the cache again. A process
- * that ends releases the lock, too. Returns -1 after that time, without a folder, or if it has no
- * locks. */
+/* Waits until no other process or thread makes this entry, `seconds` at most, so that only one of
+ * several has the work. Returns a descriptor, which has the lock: file_close() lets the next one
+ * continue, which should read the cache again. A process that ends releases the lock, too. Returns
+ * -1 after that time, without a folder, or if it has no locks. */
 int cache_lock(const char *kind, const char *key, double seconds);
 
-/* Returns the path of another file in the cache folder, which is made if necessary, for free(). The
- * file is to be read, or replaced by one of mode 0600. NULL without a folder, or if the file is not
- * safe to use (see above). */
+/* Returns the path of another file in the cache folder ("": of the folder, with a slash), which is
+ * made if necessary, for free(). The file, which may be missing, is to be read, or replaced by one
+ * of mode 0600. NULL without a folder or memory, or if the file is not safe to use (see above). */
 char *cache_path(const char *name);
 
 #endif

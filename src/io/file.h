@@ -18,9 +18,9 @@ status_t file_part_name(const char *path, char **out);
 status_t file_journal_name(const char *path, char **out);
 status_t file_packed_name(const char *path, char **out);
 
-/* Checks that `path` can be made: its folder is there and can be written to, or can be made, and
- * nothing but an ordinary file (or a link) has its name, and that only if `force`. Fails with
- * USAGE; with DATA as file_exists() does. */
+/* Checks that `path` can be made: its folder is there and can be written to, or can be made
+ * (folder_check()), and nothing but an ordinary file (or a link) has its name, and that only if
+ * `force`. Fails with USAGE, DATA. */
 status_t file_check_new(const char *path, int force);
 
 /* Sets *out to whether the name exists, even as a link that leads nowhere. Fails with DATA if this
@@ -32,7 +32,8 @@ status_t file_exists(const char *path, int *out);
 status_t file_is_ordinary(const char *path, int *out);
 status_t file_is_folder(const char *path, int *out);
 
-/* Sets the length of an open file. Fails with DATA, NO_SPACE. */
+/* Sets the length of an open file; bytes that are added read as zeros. Fails with DATA, NO_SPACE.
+ */
 status_t file_cut(int fd, const char *path, uint64_t bytes);
 
 /* Sets *out to whether two names lead to one existing file, or would lead to one if it, and folders
@@ -44,35 +45,39 @@ status_t file_is_same(const char *a, const char *b, int *out);
 int file_is_nameless(int fd);
 /* Returns whether `path` is still the name of the open file itself, without links. */
 int file_is_on(int fd, const char *path);
-/* Creates a new file, after removing what has the name. Fails as reason_make_status() says. */
+/* Creates a new file for reading and writing, after removing the file that has the name. Fails as
+ * reason_make_status() says. */
 status_t file_open_new(const char *path, int *fd);
 
-/* Reserves disk space of `bytes` bytes, so that a full disk shows before the work. If the file
- * system cannot reserve, and in memory, compares with the free space. Fails with NO_SPACE (giving
- * bytes needed and free), USAGE, DATA; with DEVICE (memory). */
+/* Reserves disk space for the first `bytes` >= 1 bytes of a file, what it has already included, so
+ * that a full disk shows before the work. A shorter file becomes as long. If the file system cannot
+ * reserve, and in memory, only compares with the free space. Fails with NO_SPACE (giving bytes
+ * needed and free), USAGE, DATA; with DEVICE (memory). */
 status_t file_reserve(int fd, const char *path, uint64_t bytes);
 
 /* file_free_bytes(): bytes free to this user on the file system of the folder of `path`, which may
- * not exist yet. file_device(): the number of that file system. Fail with USAGE, DEVICE (memory).
- */
+ * not exist yet. file_device(): the number of that file system. Fail with USAGE, DATA, DEVICE
+ * (memory), and set 0. */
 status_t file_free_bytes(const char *path, uint64_t *bytes);
 status_t file_device(const char *path, uint64_t *device);
 
-/* Opens an existing file for reading. Fails with DATA; with DEVICE when this process may open no
- * more, or there is no memory. */
+/* Opens whatever has the name for reading, and waits for nothing (a pipe's writer). Fails with
+ * DATA; with DEVICE when this process may open no more, or there is no memory. *fd is -1 then. */
 status_t file_open_read(const char *path, int *fd);
 /* Closes a descriptor; below 0 does nothing. */
 void file_close(int fd);
 /* Returns *fd, and sets it to -1: moves the descriptor. */
 int file_move(int *fd);
-/* Writes all bytes at the offset. Fails with NO_SPACE (full, over quota) or DATA. */
+/* Writes all bytes at the offset, many to a file system in memory by several threads. Fails with
+ * NO_SPACE (full, over quota) or DATA. */
 status_t file_write(int fd, const char *path, uint64_t offset, const void *data, uint64_t bytes);
-/* Sets the bytes from `at` on of the part of a file that file_fill() writes. */
+/* Sets `bytes` bytes, at most 128 KiB, from `at` on (0: at the offset) of the part of a file that
+ * file_fill() writes. Called by several threads at once. */
 typedef status_t file_fill_t(void *context, uint64_t at, uint64_t bytes, void *to);
-/* Writes `bytes` bytes at the offset by several threads, each of which calls `fill` for some of
- * them: multiples of 8 if both numbers are. In a file system in memory, where pwrite() writes a
- * file on one thread at a time, more than one write through a mapping. Fails as file_write() and
- * `fill` do; begins nothing more then. */
+/* Writes `bytes` bytes at the offset by at most `threads` threads (pool_try_each()), each of which
+ * calls `fill` for some of them: multiples of 8 if both numbers are. In a file system in memory,
+ * where pwrite() writes a file on one thread at a time, more than one write through a mapping.
+ * Fails as file_write() and `fill` do; begins nothing more then. */
 status_t file_fill(int fd, const char *path, uint64_t offset, uint64_t bytes, uint32_t threads,
                    file_fill_t *fill, void *context);
 /* Bytes of a file from an offset on, for file_copy(). */
@@ -92,18 +97,20 @@ struct file_part {
     void *map; /* from the page's begin on */
     uint64_t mapped;
 };
-/* Maps bytes of a file and allocates their pages; a file that ends before them becomes longer.
- * There are none (data NULL) where that is not possible: file_write() reports the cause. */
+/* Maps bytes of a file in a file system in memory, and allocates their pages; a file that ends
+ * before their end becomes longer. There are none (data NULL) in other file systems, or where that
+ * is not possible: file_write() reports the cause. */
 struct file_part file_part_map(int fd, uint64_t offset, uint64_t bytes);
 /* Unmaps a part; does nothing for one without data. */
 void file_part_unmap(struct file_part *part);
-/* Reads all bytes at the offset. Fails with DATA. */
+/* Reads all bytes at the offset. Fails with DATA, also if the file ends before. */
 status_t file_read(int fd, const char *path, uint64_t offset, void *data, uint64_t bytes);
 /* Give the system's cache of files hints. file_expect(): these bytes will be read soon.
  * file_forget(): they will not be needed again. */
 void file_expect(int fd, uint64_t offset, uint64_t bytes);
 void file_forget(int fd, uint64_t offset, uint64_t bytes);
-/* Returns whether as many bytes would displace everything else from this machine's memory. */
+/* Returns whether as many bytes are more than half of this machine's memory, and would displace
+ * everything else from it. */
 int file_is_huge(uint64_t bytes);
 
 /* Removes a name, if it exists. Warns if it cannot be removed. */
@@ -113,8 +120,8 @@ void file_remove(const char *path);
 status_t file_sync_data(int fd, const char *path);
 status_t file_sync(int fd, const char *path);
 /* Renames part, which is open as `fd`, to path and syncs the name. Without `force`, a file that
- * came to be there in the meantime stays, and so does part: fails with USAGE. Fails with DATA, too,
- * when part is the name of another file by now; with DEVICE (memory). */
+ * came to be there in the meantime stays, and so does part: fails with USAGE. Fails with NO_SPACE;
+ * with DATA, also when part is the name of another file by now; with DEVICE (memory). */
 status_t file_publish(int fd, const char *part, const char *path, int force);
 
 #pragma GCC visibility pop

@@ -51,12 +51,13 @@ status_t claim_check_owner(const char *part);
 status_t claim_check_owner_open(int fd, const char *part);
 
 /* Opens the file at `part`, created if it is missing (its folder exists), and locks it against
- * every other run until *fd is closed; *bytes is its size. Fails with USAGE if another run has the
- * lock for three seconds, or the file is another user's or no ordinary file; with DATA,
- * NO_SPACE. */
+ * every other run until *fd, for reading and writing, is closed; *bytes is its size. Fails with
+ * USAGE if another run has the lock for three seconds, the file is another user's, no ordinary file
+ * or one with further names (hard links), or as reason_make_status() says. */
 status_t claim_take(const char *part, int *fd, uint64_t *bytes);
-/* Shares a lock: others may have one of the same kind, but claim_take() is refused as long as one
- * is left. So a file is safe until the last rank that writes it is gone. Fails with USAGE. */
+/* Shares a lock (fd: of claim_take() or claim_open()): others may have one of the same kind, but
+ * claim_take() is refused as long as one is left. So a file is safe until the last rank that writes
+ * it is gone. Fails with USAGE if another run has the lock for three seconds. */
 status_t claim_share(int fd, const char *part);
 
 /* Identity of a claimed file, for other ranks. Bytes may be sent as they are. Fails with DATA. */
@@ -67,7 +68,7 @@ struct claim_mark {
 status_t claim_mark_of(int fd, const char *part, struct claim_mark *out);
 /* Opens a claimed file for reading and writing by its name. Fails with DATA if the name leads to
  * another file: links are not followed, and inode numbers are compared (on the machine of the mark
- * also the device, which others may number differently). */
+ * also the device, which others may number differently); with DEVICE (descriptors, memory). */
 status_t claim_open(const char *part, const struct claim_mark *mark, int *fd);
 /* Returns whether any process has a lock of either kind; -1: unknown. */
 int claim_is_held(const char *part);
@@ -75,7 +76,8 @@ int claim_is_held(const char *part);
 /* Takes the file at `part` for this run: creates it and its folder (*made, for folder_unmake()), or
  * takes over what a run that died left, with a warning. Left by a run is what has a mark
  * (io/mark.h), what is_ours() recognises, or an empty file; anything else stays unless `force`.
- * Locks it. Fails with USAGE, NO_SPACE, DATA, DEVICE (memory). */
+ * Locks it as claim_take() does; its bytes stay. Fails with USAGE, NO_SPACE, DATA, DEVICE (memory),
+ * and removes the folder again then. */
 status_t claim_part(const char *part, int force, int (*is_ours)(const char *path), int *fd,
                     char **made);
 
@@ -83,8 +85,8 @@ status_t claim_part(const char *part, int force, int (*is_ours)(const char *path
  * written anew. */
 void claim_warn(const char *part, int is_ours);
 
-/* Removes the file that is open as `fd` (below 0: none), unless its name is by now another's. What
- * cannot be looked up or removed stays, with a warning. */
+/* Removes the file that is open as `fd` (below 0: none), and stays open, unless its name is by now
+ * another's. A file that cannot be looked up or removed stays, with a warning. */
 void claim_remove(int fd, const char *part);
 
 /* ---- guards: whatever path or link leads to a file ---- */
@@ -101,17 +103,17 @@ struct guard {
     size_t count;
 };
 
-/* Adds a file; `what`, its description, must outlive the guard. A missing file, or one that is not
- * ordinary, is skipped: its reader reports that. Fails with DATA if it cannot be looked up; with
- * DEVICE (memory). */
+/* Adds a file; `what`, its description, must outlive the guard; `path` is copied. A missing file,
+ * or one that is not ordinary, is skipped: its reader reports that. Fails with DATA if it cannot be
+ * looked up; with DEVICE (memory). */
 status_t guard_add(struct guard *guard, const char *what, const char *path);
 
 /* Fails with USAGE, naming both, when writing `path` would write one of the files. `what` it is:
  * "product". */
 status_t guard_check(const struct guard *guard, const char *what, const char *path);
 
-/* Checks `path` and the name under which it is written (io/file.h) likewise. Fails with USAGE,
- * DEVICE (memory). */
+/* Checks `path`, and the names under which it and its compressed rows are written (io/file.h),
+ * likewise. Fails with USAGE, DEVICE (memory). */
 status_t guard_check_part(const struct guard *guard, const char *what, const char *path);
 
 void guard_free(struct guard *guard);

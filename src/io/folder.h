@@ -7,14 +7,14 @@
 
 #include <stdint.h>
 
-/* Finds the folder of `path` if it exists, else the last existing folder on the way to it; for
- * free(). Fails with USAGE: unknown, no folder, or a link on the way leads nowhere; with DATA,
- * DEVICE (memory). */
+/* Finds the folder of `path` if it exists, else the last existing folder on the way to it ("." for
+ * names without one); for free(). Fails with USAGE: it cannot be looked up, is no folder, or a link
+ * on the way leads nowhere; with DATA, DEVICE (memory). */
 status_t folder_nearest(const char *path, char **out);
 
 /* Sets *is_there to whether the folder of `path` exists; only the last folder of the path may be
- * missing. Fails with USAGE: no file can be made in it, nor it itself; `path` cannot be made, says
- * the message. Fails with DATA, DEVICE (memory). */
+ * missing. Fails with USAGE if no file can be made in it, or it cannot be made itself; with DATA,
+ * DEVICE (memory). The message begins with "PATH cannot be made". */
 status_t folder_check(const char *path, int *is_there);
 
 /* Creates the folder of `path` if it is missing, with the umask's mode, syncs its name, and prints
@@ -35,8 +35,9 @@ struct folder_place {
     char *rest;             /* "new/x.h5" in there; "": all of it is there */
 };
 
-/* Finds the place of `path`. The caller calls folder_place_free() afterwards. Fails with DATA if it
- * cannot be looked up; with DEVICE (memory). */
+/* Finds the place of `path`, in *out that was zeroed. The caller calls folder_place_free()
+ * afterwards, also after a failure. Fails with DATA if it cannot be looked up; with DEVICE
+ * (memory). */
 status_t folder_place_of(const char *path, struct folder_place *out);
 int folder_place_is_same(const struct folder_place *a, const struct folder_place *b);
 void folder_place_free(struct folder_place *place);

@@ -13,8 +13,8 @@ int launch_is_used(void);
 long launch_rank(void);
 
 /* Sets HDF5 up; a limit on the size of files shows as an error of the write that meets it; standard
- * descriptors that are closed are never given to a file. Call once, before all else. Fails with
- * DEVICE: the stack is too small. */
+ * descriptors that are closed are never given to a file; threads get stacks of at least 2 MiB. Call
+ * once, before all else. Fails with DEVICE: the main thread's stack cannot have 256 KiB. */
 status_t launch_begin(void);
 
 /* Prints the versions of libraries on stdout, as one line of `--version`: at run time, or those of

@@ -11,12 +11,14 @@
 
 typedef struct mapping mapping_t;
 
-/* Maps bytes of a file. Returns NULL if they cannot be mapped: the caller then reads them. */
+/* Maps bytes of a file, at least 1; `fd` may be closed then. Returns NULL if they cannot be mapped
+ * (also if 64 mappings are open): the caller then reads them. Any thread. */
 mapping_t *mapping_open(int fd, uint64_t offset, uint64_t bytes);
 
-/* Maps likewise bytes of which only strips are wanted: `count` of `bytes` each, the first one at
- * `first`, `step` from one to the next. Several are mapped only if they are in memory already, and
- * the file is the user's own: no other may know that. */
+/* Maps likewise bytes of which only strips are wanted: `count` of `bytes` each, the first one
+ * `first` bytes after `offset`, `step` bytes from one to the next, all of them within `bytes`.
+ * Several are mapped only if they are in memory already, and the file is the user's own: no other
+ * user may know that. mapping_close() takes NULL. */
 struct mapping_strips {
     uint64_t first, bytes, step, count;
 };
@@ -29,7 +31,7 @@ void mapping_close(mapping_t *mapping);
  * process, which took 0.3 ms of 16 threads that worked (measured). */
 void mapping_drop_unused(void);
 
-/* Returns the byte at `offset`, at whatever address. */
+/* Returns the address of the byte at `offset`, which need not be aligned. */
 const void *mapping_data(const mapping_t *mapping);
 
 /* Returns whether bytes that were read since mapping_open() were missing, because the file was

@@ -15,7 +15,7 @@ enum { MARK_BYTES = 8, MARK_BLOCK = 512 };
 /* The command that is writing the file. */
 enum mark { MARK_NONE, MARK_RUN, MARK_SYNTH, MARK_IMPORT, MARK_JOIN, MARK_EXPORT, MARK_PLOT };
 
-/* Writes the eight bytes. */
+/* Writes the eight bytes of a mark other than NONE. */
 void mark_bytes(enum mark mark, char out[MARK_BYTES]);
 
 /* Finds the mark of a file, NONE if it has none or is no file that can be opened. Fails with DATA
@@ -37,16 +37,18 @@ status_t mark_refuse(int fd, const char *path);
 extern const char mark_hdf5_signature[MARK_BYTES + 1];
 
 /* Puts the mark in place of the `first` bytes of an open file, or these (MARK_NONE), when all else
- * is on the disk; synced on return. mark_hdf5(): those of HDF5. Fail with NO_SPACE or DATA. */
+ * is on the disk; synced on return. `first` is needed with MARK_NONE alone. mark_hdf5(): those of
+ * HDF5. Fail with NO_SPACE or DATA. */
 status_t mark_begin(int fd, const char *path, enum mark mark, const char first[MARK_BYTES]);
 status_t mark_hdf5(int fd, const char *path, enum mark mark);
 
-/* Cuts an open file to nothing but a first block that begins with the mark. Fails with NO_SPACE,
- * DATA. */
+/* Cuts an open file to nothing but a first block that begins with the mark; not synced. Fails with
+ * NO_SPACE, DATA. */
 status_t mark_put(int fd, const char *path, enum mark mark);
 
 /* Completes a file of `bytes` bytes, of which all but the first block has been written: syncs it,
- * writes the first min(bytes, MARK_BLOCK) bytes, syncs these. Fails with NO_SPACE, DATA. */
+ * writes its first min(bytes, MARK_BLOCK) bytes, `first`, syncs these. Fails with NO_SPACE, DATA.
+ */
 status_t mark_lift(int fd, const char *path, const char *first, uint64_t bytes);
 
 #endif

@@ -1,4 +1,5 @@
-/* Plain values packed into bytes and back: messages of rank 0 to the others. The reader never
+/* Plain values packed into bytes and back: messages of rank 0 to the others, and of children
+ * (io/apart.h). The reader never
  * trusts a size: past the end it returns zeros and records that it failed, and why. */
 #ifndef VOLTMILL_IO_PACK_H
 #define VOLTMILL_IO_PACK_H
@@ -17,15 +18,16 @@ struct unpack {
 
 enum { UNPACK_NO_MEMORY = 2 };
 
-/* Packs a number. unpack_u64() returns it; 0 past the end. Fails with DEVICE (memory). */
+/* Packs a number in 8 bytes. unpack_u64() returns it; 0 past the end. Fails with DEVICE (memory).
+ */
 status_t pack_u64(struct text *out, uint64_t value);
 /* Appends a text; NULL is restored as NULL. Fails with DEVICE (memory). */
 status_t pack_text(struct text *out, const char *value);
 
 uint64_t unpack_u64(struct unpack *in);
-/* Unpacks `bytes` bytes; zeros if there are fewer. */
+/* Unpacks `bytes` bytes; zeros if there are fewer, or after a failure. */
 void unpack_bytes(struct unpack *in, void *out, size_t bytes);
-/* Returns a new text for free(), or NULL. */
+/* Returns a new text for free(); NULL if NULL was packed, or after a failure. */
 char *unpack_text(struct unpack *in);
 
 /* The fields of a struct as a table, by which they are packed and unpacked in its order: texts,
@@ -96,13 +98,13 @@ extern const struct pack_type pack_texts, pack_numbers, pack_pairs;
 /* Appends the fields of a struct. Fails with DEVICE (memory). */
 status_t pack_fields(struct text *out, const void *from, const struct pack_field *fields,
                      size_t count);
-/* Unpack into a struct that was zeroed, and pack. The caller frees what the struct then points to,
- * also after a failure of unpack_check(). pack_struct() fails with DEVICE (memory). */
+/* Unpack into a struct that was zeroed, and pack one. The caller frees what the struct then points
+ * to, also after a failure of unpack_check(). pack_struct() fails with DEVICE (memory). */
 void unpack_fields(struct unpack *in, void *to, const struct pack_field *fields, size_t count);
 status_t pack_struct(struct text *out, const void *from, const struct pack_type *type);
 void unpack_struct(struct unpack *in, void *to, const struct pack_type *type);
-/* Makes a new struct of this type, called `what` in messages; `out` points to a pointer to it.
- * Fails as unpack_check(). */
+/* Makes a new struct of this type, called `what` in messages, for pack_destroy(); `out` points to a
+ * pointer to it, which a failure leaves unchanged. Fails as unpack_check(). */
 status_t unpack_new(struct unpack *in, const struct pack_type *type, const char *what, void *out);
 /* Frees all that the struct points to, and makes those pointers NULL. */
 void pack_free(void *at, const struct pack_type *type);
@@ -111,8 +113,8 @@ void pack_free_list(void *items, uint64_t count, const struct pack_type *type);
 /* Frees likewise, and the struct; takes NULL. */
 void pack_destroy(void *at, const struct pack_type *type);
 
-/* Checks the reader at the end: fails with DEVICE if there was no memory for a text, with DATA if
- * bytes were missing. */
+/* Checks the reader at the end: fails with DEVICE if there was no memory for a text or a list, with
+ * DATA if bytes were missing or values wrong. `what` names the message; bytes may be left. */
 status_t unpack_check(const struct unpack *in, const char *what);
 
 #endif

@@ -2,8 +2,8 @@
  *
  * Messages are small. A rank requests its next chunk before it begins the current one, so no rank
  * waits while rank 0 computes. When one rank fails, no more chunks are given out; the others finish
- * their current ones, and rank 0 prints that rank's message at once. If a rank does not answer
- * within ten seconds then, the whole run is aborted.
+ * their current ones, and rank 0 prints that rank's message at once. If a rank has not ended eight
+ * seconds after rank 0 has learned of it and done its own work, the whole run is aborted.
  *
  * A rank that dies, or is silent for too long, is a failure, too. The run is aborted after the
  * others have ended.
@@ -22,7 +22,7 @@
 
 typedef struct driver driver_t;
 
-/* Work of the driver. All but the first three may be NULL. */
+/* Work of the driver. All but the first three may be NULL; tell() needs take(). */
 struct driver_work {
     uint64_t chunks;
     void *context;
@@ -37,8 +37,8 @@ struct driver_work {
 
     /* On rank 0: whether a chunk was done before this run. */
     int (*is_done)(void *context, uint64_t chunk);
-    /* On rank 0: returns the number of chunks done. Without it, chunks count as done when their
-     * rank requests another one. */
+    /* On rank 0: returns the number of chunks done, for the progress, those of earlier runs too.
+     * Without it, chunks count as done when their rank requests another one. */
     uint64_t (*done)(void *context);
     /* On every rank, often: appends a report for take() on rank 0. */
     status_t (*tell)(void *context, struct text *out);
@@ -46,11 +46,11 @@ struct driver_work {
     status_t (*take)(void *context, const char *data, size_t bytes);
     /* On every rank, often: returns whether the run shall stop: enum stop (ranks/stop.h). */
     int (*wants_stop)(void);
-    /* On every rank with a chunk in progress, when it learns that the run stops, or stops sooner
-     * (enum stop). */
+    /* On every rank, with or without a chunk in progress, when it learns that the run stops, or
+     * stops sooner (enum stop). */
     void (*hurry)(void *context, int how);
-    /* On every rank, as soon as it learns of a failure. `st` is the status on rank 0 and on the
-     * rank that failed. */
+    /* On every rank, as soon as it learns of a failure; `st` is its status. On a rank that failed
+     * perhaps twice: with its own, and with that of the first failure. */
     void (*failing)(void *context, status_t st);
     /* On every rank that has failed: returns whether its threads hang, so that it cannot end by
      * itself. The run is aborted then: a launcher may hang when one rank exits while others finish.
@@ -65,23 +65,24 @@ struct driver_work {
     status_t (*settle)(void *context, driver_t *driver);
 };
 
-/* Runs all chunks. Collective; every rank gets the same status: STOPPED, without a message, if a
- * stop was requested and work may be left; else the first failure of any rank's work, or DEVICE.
- * `progress` may be NULL. */
+/* Runs all chunks. Collective; every rank gets the same status: the first failure of any rank's
+ * work, which rank 0 has printed; else STOPPED, without a message, if a stop was requested and work
+ * may be left; or DEVICE (memory). `progress` counts on rank 0 alone; it may be NULL. */
 status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct progress *progress);
 
 /* Does rank 0's part of a run of `ranks` ranks in this process: requests and texts of the others
  * (work->tell(), one a chunk) reach it through MPI from this process. Gives out all chunks; needs
- * the members chunks, tell and take. Not collective; MPI has begun. Fails as take(), with DEVICE
- * (memory). */
+ * the members chunks, tell and take. Not collective; MPI has begun. Fails as tell(); as take(),
+ * which is printed; with DEVICE (memory). */
 status_t driver_simulate(const struct driver_work *work, int ranks);
 
 /* Sends and answers pending messages. Returns 1 if the current work is cancelled: a rank has
  * failed, or a stop takes too long. */
 int driver_serve(driver_t *driver);
 
-/* Returns the seconds after which driver_serve() should be called again: few on rank 0, for whose
- * chunks others may wait. More calls would take a core from the threads that compute. */
+/* Returns the seconds after which driver_serve() should be called again: 0.0005 on rank 0 of
+ * several, for whose chunks others may wait; else 0.005. More calls would take a core from the
+ * threads that compute. */
 double driver_pause(const driver_t *driver);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include <mpi.h>
 
-/* ---- Processes of all ranks; on this machine, those that run on it ---- */
+/* ---- Processes of the other ranks; those that run on this machine are observed ---- */
 typedef struct peers peers_t;
 
 /* Finds the processes of all ranks, for the rest of this one. Collective. Fails with DEVICE
@@ -21,8 +21,8 @@ status_t peers_create_all(MPI_Comm comm, peers_t **out);
 
 /* Returns this process's rank. */
 int peers_rank(const peers_t *peers);
-/* Return the lowest rank of this machine whose process has ended, and the lowest whose process is
- * stopped (SIGSTOP); -1: none. */
+/* Return the lowest other rank of this machine whose process has ended, and the lowest whose
+ * process is stopped (SIGSTOP); -1: none. */
 int peers_find_gone(const peers_t *peers);
 int peers_find_still(const peers_t *peers);
 /* Returns whether no lower rank of this machine exists and runs. */
@@ -32,9 +32,9 @@ int peers_is_first(const peers_t *peers);
 enum { PEERS_NAME = 320 };
 void peers_name(const peers_t *peers, int rank, char out[PEERS_NAME]);
 
-/* Returns whether a process is one of the ranks on this machine. */
+/* Returns whether a process is one of the other ranks on this machine. */
 int peers_has(const peers_t *peers, long process);
-/* Sends a signal with a number to all of them that are there. */
+/* Sends a signal with a number (sigqueue()) to all of these that exist. */
 void peers_send(const peers_t *peers, int signal, int number);
 
 /* ---- Other ranks ---- */
@@ -54,15 +54,18 @@ int liveness_is_expected(const liveness_t *liveness, int rank);
 /* Starts timeouts anew if this process itself was stopped. Call before liveness_find_silent(), and
  * often. */
 void liveness_look(liveness_t *liveness);
-/* Returns whether it is time for a heartbeat. */
+/* Returns whether it is time for a heartbeat, which the caller then sends: five times in a timeout.
+ */
 int liveness_is_heartbeat_due(liveness_t *liveness);
 
-/* Returns the rank that nothing was heard of for too long; -1: none. */
+/* Returns a rank that was silent for too long when liveness_look() was called last; -1: none. Rank
+ * 0 checks all others, these check rank 0. */
 int liveness_find_silent(const liveness_t *liveness);
-/* Returns a rank of this machine whose process has ended; -1: none. Each rank checks the next one,
- * once a second; with `all`, all of them at once. */
+/* Returns a rank of this machine whose process has ended while messages of it were expected; -1:
+ * none. Each rank checks the next one, once a second; with `all`, all of them at once. */
 int liveness_find_dead(liveness_t *liveness, int all);
-/* Returns whether this rank is the first of its machine, but for rank 0. */
+/* Returns whether this rank is the first of its machine, but for rank 0 and those that have left.
+ */
 int liveness_is_first(const liveness_t *liveness);
 
 /* As peers_name(). */

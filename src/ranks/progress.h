@@ -9,8 +9,8 @@ struct progress {
     /* Seconds between lines; 0: one redrawn in place if stderr is a terminal, a line every 30 s if
      * a launcher has started us, else nothing. */
     double every;
-    const char *what; /* "chunks" */
-    uint64_t total;
+    const char *what;             /* "chunks" */
+    uint64_t total;               /* at least 1 if a line is due */
     uint64_t before;              /* of them done by earlier runs */
     uint64_t in_bytes, out_bytes; /* of the whole run; a part done counts in proportion */
     const char *rest; /* what is left to do when all are done, in the place of a time; NULL: nothing
@@ -28,7 +28,7 @@ void progress_begin(struct progress *progress);
 /* Takes the number of parts that are done, those of earlier runs too, and prints a line if it is
  * due. The remaining time counts from the last change, since reports of others may be late. */
 void progress_show(struct progress *progress, uint64_t done);
-/* Ends the line that was redrawn in place. */
+/* Erases the line that was redrawn in place, if there is one. */
 void progress_end(struct progress *progress);
 
 #endif

@@ -33,7 +33,8 @@ void stop_begin(int speaks);
  * children that died (io/apart). */
 int stop_wanted(void);
 
-/* Requests a stop because another rank was asked. */
+/* Requests a stop (enum stop) because another rank was asked. A sooner one that was requested
+ * before stays. */
 void stop_ask(int how);
 
 /* Sets a limit after a rank has failed: this process ends with that status if it has not done so
@@ -59,15 +60,18 @@ void stop_tell_peers(status_t st);
 typedef struct watchdog watchdog_t;
 
 /* Starts a watchdog: unless watchdog_end() is called within `timeout` seconds (0: never), the
- * process prints "error: MESSAGE" and ends with STATUS_DATA, which ends all other ranks. It prints
+ * process prints "error: MESSAGE" and ends with STATUS_DATA, which ends all other ranks. If another
+ * rank of this machine is stopped, the message names that, and the status is DEVICE. It prints
  * nothing, and ends with the status of the reported error, if there is one. Data synced to the disk
- * is valid at any moment. *out may be NULL. Fails with DEVICE. */
+ * is valid at any moment. `message` is copied. *out is NULL for 0. Fails with DEVICE. */
 status_t watchdog_begin(double timeout, const char *message, watchdog_t **out);
-/* The same, in the place of *out, with the message that `file` could not be `what` ("opened")
- * within `timeout` seconds. Waits `later` seconds more, for those who report a better reason. */
+/* The same, in the place of *out (NULL: none), which is ended, with the message that `file` could
+ * not be `what` ("opened") within `timeout` seconds. Waits `later` seconds more, for ranks or
+ * threads that report a better reason. */
 status_t watchdog_begin_file(double timeout, double later, const char *file, const char *what,
                              watchdog_t **out);
-/* Notes progress: the time begins anew. Takes NULL. */
+/* watchdog_moved(): notes progress; the time begins anew. watchdog_end(): ends the watchdog. Take
+ * NULL. */
 void watchdog_moved(watchdog_t *watchdog);
 void watchdog_end(watchdog_t *watchdog);
 
@@ -77,7 +81,8 @@ void watchdog_end(watchdog_t *watchdog);
  * because a rank is stopped or missing; a rank of this machine that is stopped while all plan, open
  * or publish. It prints the error, and ends this process with DEVICE, which ends the others. */
 
-/* Sets how long ranks may hang, in seconds: default CLOCK_STALL; 0: no limit. */
+/* Sets how long ranks may hang, in seconds: default CLOCK_STALL; 0: no limit. Before watch_begin().
+ */
 void watch_limit(double seconds);
 
 /* Starts the thread, once; signals that it is to take wait already (stop_hold()). To be called when
