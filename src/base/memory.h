@@ -23,12 +23,12 @@ status_t memory_grown(size_t count, size_t size, const char *what, void *items);
  * DEVICE. */
 status_t memory_grow(uint64_t count, size_t size, const char *what, void *items);
 
-/* As memory_zeroed(), aligned to 64 bytes and not zeroed. Blocks of a page or more are
- * aligned to pages. The size is rounded up, by 1 byte at least, to lines of 64 bytes or, from a
- * page on, to pages. Pages of large blocks
- * are first touched by the thread that first uses them. Large blocks share no page: a processor
- * prefetches beyond a thread's block, and two threads whose blocks meet in one page slow each other
- * down (measured: twice the time of a filter bank's grain). Fails with DEVICE (memory). */
+/* As memory_zeroed(), aligned to 64 bytes and not zeroed. Blocks of a page or more are aligned to
+ * pages. The size is rounded up, by 1 byte at least, to lines of 64 bytes or, from a page on, to
+ * pages. Pages of large blocks are first touched by the thread that first uses them. Large blocks
+ * share no page: a processor prefetches beyond a thread's block, and two threads whose blocks meet
+ * in one page slow each other down (measured: twice the time of a filter bank's grain). Fails with
+ * DEVICE (memory). */
 status_t memory_aligned(size_t count, size_t size, const char *what, void *out);
 
 /* Makes sure that the block at *block has room for `count` elements of `size` bytes, aligned

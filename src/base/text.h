@@ -76,7 +76,7 @@ status_t text_add_line(struct text *lines, const char *name);
 const char *text_line(const char *lines, size_t at, size_t *length);
 
 /* Returns the line that *rest begins with, sets its length as text_line() does, and moves *rest
- * behind it; NULL at the end, or of NULL. For loops over all lines; if the text ends in a newline,
+ * after it; NULL at the end, or of NULL. For loops over all lines; if the text ends in a newline,
  * no line follows it. */
 const char *text_next_line(const char **rest, size_t *length);
 

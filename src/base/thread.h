@@ -9,7 +9,7 @@
 /* Starts a thread that receives no signals but those that it causes itself (SIGBUS, SIGSEGV,
  * SIGFPE, SIGILL): others are the main thread's business. Debuggers and `top -H` show it by its
  * name of at most 15 bytes (docs/threads.md has them all). It may use all processors of the
- * process. The caller joins it. Fails with DEVICE. */
+ * process. The caller joins or detaches it. Fails with DEVICE. */
 status_t thread_start(const char *name, void *(*run)(void *), void *argument, pthread_t *out);
 
 /* Lets the calling thread's sleeps of microseconds end in time: Linux makes them 50 us longer,

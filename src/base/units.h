@@ -83,9 +83,9 @@ struct utc {
 };
 
 /* Write and read a time: "2014-06-29T01:39:20.000000" ("2014-06-29", "2014-06-29T01:39", a 'Z' at
- * the end and a blank for the 'T' are read too; 23:59:60 on days that have it).
- * Writing rounds to microseconds. units_parse_utc() returns 0 when the text is no such date, or one
- * before 1858, and leaves *utc unchanged. */
+ * the end and a blank for the 'T' are read too; 23:59:60 on days that have it). Writing rounds to
+ * microseconds. units_parse_utc() returns 0 when the text is no such date, or one before 1858, and
+ * leaves *utc unchanged. */
 const char *units_utc_in(struct utc utc, char text[UNITS_TEXT]);
 int units_parse_utc(const char *text, struct utc *utc) __attribute__((warn_unused_result));
 

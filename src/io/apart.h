@@ -61,9 +61,9 @@ void apart_stops(int (*is_stopped)(void));
 
 /* Opens and describes a file: by a child if this process uses children, else here. `out` points to
  * a pointer to the struct of this kind, for pack_destroy(): NULL if there is nothing to say, and
- * after a failure. Fails as open() did. If the child crashed or took too long,
- * fails with DATA, naming the file and the object that it was reading. Fails with DEVICE if there
- * can be no child; with STOPPED. */
+ * after a failure. Fails as open() did. If the child crashed or took too long, fails with DATA,
+ * naming the file and the object that it was reading. Fails with DEVICE if there can be no child;
+ * with STOPPED. */
 status_t apart_describe(const struct description *kind, const struct apart_request *request,
                         void *out);
 

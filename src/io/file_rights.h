@@ -85,8 +85,8 @@ status_t claim_part(const char *part, int force, int (*is_ours)(const char *path
  * written anew. */
 void claim_warn(const char *part, int is_ours);
 
-/* Removes the file that is open as `fd` (below 0: none), and stays open, unless its name is by now
- * another's. A file that cannot be looked up or removed stays, with a warning. */
+/* Removes the file that is open as `fd` (below 0: none), unless its name is by now another's; `fd`
+ * stays open. A file that cannot be looked up or removed stays, with a warning. */
 void claim_remove(int fd, const char *part);
 
 /* ---- guards: whatever path or link leads to a file ---- */

@@ -14,7 +14,7 @@ status_t folder_nearest(const char *path, char **out);
 
 /* Sets *is_there to whether the folder of `path` exists; only the last folder of the path may be
  * missing. Fails with USAGE if no file can be made in it, or it cannot be made itself; with DATA,
- * DEVICE (memory). The message begins with "PATH cannot be made". */
+ * DEVICE (memory). Messages of USAGE begin with "PATH cannot be made". */
 status_t folder_check(const char *path, int *is_there);
 
 /* Creates the folder of `path` if it is missing, with the umask's mode, syncs its name, and prints

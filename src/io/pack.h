@@ -1,6 +1,6 @@
 /* Plain values packed into bytes and back: messages of rank 0 to the others, and of children
- * (io/apart.h). The reader never
- * trusts a size: past the end it returns zeros and records that it failed, and why. */
+ * (io/apart.h). The reader never trusts a size: past the end it returns zeros and records that it
+ * failed, and why. */
 #ifndef VOLTMILL_IO_PACK_H
 #define VOLTMILL_IO_PACK_H
 

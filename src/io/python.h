@@ -21,9 +21,8 @@ const char *python_program(void);
 
 /* Starts the interpreter on `code`, with the module's folder and `arguments` (up to NULL, at most
  * 64; further ones are dropped) in sys.argv[1:], and these descriptors, which stay the caller's, as
- * standard input, output and error. *out is the process,
- * which the caller waits for. `needs`: the package that it imports, for the message. Fails with
- * DEVICE. */
+ * standard input, output and error. *out is the process, which the caller waits for. `needs`: the
+ * package that it imports, for the message. Fails with DEVICE. */
 status_t python_begin(const char *code, const char *const *arguments, const int files[3],
                       const char *needs, pid_t *out);
 

@@ -51,16 +51,16 @@ enum journal_state {
 /* Reads the journal at `path`; *out is NULL unless it is GOOD. Fails with DATA, DEVICE. */
 status_t journal_open(const char *path, enum journal_state *state, journal_t **out);
 
-/* Makes the journal of a product anew, replacing what is there; it is synced on return. Fails with
- * USAGE, NO_SPACE, DATA, DEVICE. */
+/* Makes the journal of a product anew, replacing what is there; it is synced on return. `head` is
+ * copied. Fails with USAGE, NO_SPACE, DATA, DEVICE. */
 status_t journal_create(const char *path, const struct journal_head *head, journal_t **out);
 
 /* Prepares an opened journal for new records: truncates it after the last good one. Fails with
- * DATA. */
+ * DATA, NO_SPACE, DEVICE. */
 status_t journal_resume(journal_t *journal);
 void journal_destroy(journal_t *journal);
 
-/* Returns whether the journal has a record of the chunk. */
+/* Returns whether the journal has a record of the chunk, which is below `chunks`. */
 int journal_is_done(const journal_t *journal, uint64_t chunk);
 
 /* Returns the number of sums in the record of a chunk, and sets the first span of these. */
@@ -72,17 +72,18 @@ struct journal_record {
     const uint32_t *sums; /* [journal_chunk_sums()] */
 };
 
-/* Calls take() with each good record, until that fails. Fails as take() does, or with DATA. */
+/* Calls take() with each good record of a chunk that is in the file, until that fails; a chunk may
+ * have more than one. Fails as take() does, or with DATA, DEVICE (memory). */
 status_t journal_read(const journal_t *journal, void *context,
                       status_t (*take)(void *context, const struct journal_record *record));
 
-/* Adds a record; one that is there already stays. journal_write() then writes what was added.
- * Fail with DEVICE (memory); NO_SPACE, DATA. */
+/* Adds a record, which is copied; one of the chunk that is there already stays. journal_write()
+ * then writes what was added. Fail with DEVICE (memory); NO_SPACE, DATA. */
 status_t journal_add(journal_t *journal, const struct journal_record *record);
 status_t journal_write(journal_t *journal);
 /* Removes the records of the chunks whose bits are set: bit c % 8 of byte c / 8 for chunk c of the
- * plan. The other records are written again, so a kill meanwhile may lose some of them. Fails with
- * DEVICE (memory), DATA, NO_SPACE. */
+ * plan. The other records are written again, so a kill meanwhile may lose some of them; not synced.
+ * The product is not complete any more. Fails with DEVICE (memory), DATA, NO_SPACE. */
 status_t journal_revoke(journal_t *journal, const unsigned char *bits);
 /* Syncs what was written. May run in another thread. Fails with DATA, NO_SPACE. */
 status_t journal_sync(journal_t *journal);
@@ -113,8 +114,8 @@ struct product_files {
  * file and journal. The caller calls product_files_free() in any case. Fails with DATA as
  * file_exists(). */
 status_t product_files_of(const char *path, struct product_files *out);
-/* Finds the product's files by any of their names. Fails with DATA if there is no such file; with
- * DEVICE (memory). The caller calls product_files_free() in any case. */
+/* Finds the product's files by its name, or by that of its .part or .journal. Fails with DATA if
+ * none of the three exists; with DEVICE (memory). product_files_free() in any case. */
 status_t product_files_find(const char *name, struct product_files *out);
 void product_files_free(struct product_files *find);
 

@@ -21,9 +21,9 @@ struct origin {
     const char *coefficients, *arithmetic;
 };
 
-/* Appends the first line that differs, such as "job: taps: 8 then, taps: 16 now"; of long lines the
- * part that differs. Appends nothing if all lines are equal; lines that are not known now are
- * ignored. Fails with DEVICE (memory). */
+/* Appends to an empty text the first line that differs, such as "job: taps: 8 then, taps: 16 now";
+ * of long lines the part that differs. Appends nothing if all lines are equal; members that are not
+ * known now are ignored, those that were not known then are empty. Fails with DEVICE (memory). */
 status_t origin_compare(const struct origin *then, const struct origin *now, struct text *out);
 
 struct journal_head {
@@ -47,8 +47,8 @@ struct journal_head {
 
 /* Makes the head of item i of the spec (rank 0: reads the files' times). `place`: where its rows
  * are, or at least their number and length; NULL while there is no plan: then the head contains
- * only what job and input determine. Fails with DATA, DEVICE (memory). The caller calls
- * journal_head_free() in any case. */
+ * only what job and input determine. `rows` stays that of HDF5. Fails with DATA, DEVICE (memory).
+ * The caller calls journal_head_free() in any case. */
 status_t journal_head_of(const struct output_spec *spec, uint32_t i,
                          const struct product_place *place, struct journal_head *out);
 void journal_head_free(struct journal_head *head);
@@ -59,7 +59,8 @@ void journal_head_free(struct journal_head *head);
 status_t journal_head_compare(const char *path, const struct journal_head *begun,
                               const struct journal_head *now);
 
-/* Returns the rows of the product that a chunk completes. */
+/* Returns the rows of the product that a chunk completes: of the head, ratio, integrate and
+ * place.rows are used. */
 struct journal_rows {
     uint64_t first, count;
 };
@@ -117,7 +118,8 @@ struct beside_file {
     const struct chunking *chunking;
 };
 
-/* Computes, from the file, the sum of the data beside the rows of a chunk. Fails with DATA. */
+/* Computes, from the file, the sum of the data beside the rows of a chunk; of holes only if the
+ * chunk has all streams. Fails with DATA. */
 status_t beside_sum(const struct beside_file *file, const struct chunk *chunk,
                     struct journal_rows rows, uint32_t *sum);
 

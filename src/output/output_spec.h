@@ -52,8 +52,8 @@ struct output_spec {
 };
 
 /* Lists the products of a filter bank, as far as job and archive determine them;
- * output_spec_plan_products() adds the rest. The caller calls output_spec_free() in any case. Fails
- * with DEVICE (memory). */
+ * output_spec_plan_products() adds the rest. `job`, and later the plan, must outlive the spec. The
+ * caller calls output_spec_free() in any case. Fails with DEVICE (memory). */
 status_t output_spec_of_products(const struct job *job, const struct archive *archive,
                                  struct output_spec *out);
 void output_spec_plan_products(struct output_spec *spec, const struct channelise_plan *work);
@@ -68,8 +68,9 @@ status_t output_spec_of_search(const struct job *job, const struct archive *arch
 void output_spec_plan_series(struct output_spec *spec, const struct dedisperse_plan *plan);
 void output_spec_free(struct output_spec *spec);
 
-/* Makes the file of item i, as product_create() does. `made_of`: inputs_contents(). The
- * plan is known. Fails with DATA, NO_SPACE, DEVICE (memory). */
+/* Makes the file of item i in HDF5, as product_create() does (fd below 0: only computes the
+ * places); of other formats without frequencies. `made_of`: inputs_contents(). The spec is planned.
+ * Fails with DATA, NO_SPACE, DEVICE (memory). */
 status_t output_spec_create(const struct output_spec *spec, uint32_t i, int fd, const char *path,
                             const char *made_of, struct product_place *place,
                             uint64_t *frequency_at);
@@ -80,7 +81,7 @@ enum { ROOM_MOST_FILES = 64 };
 struct room {
     struct room_need {
         const char *path;
-        uint64_t bytes; /* of the whole file, less what is there of it */
+        uint64_t bytes; /* of the whole file, rounded up to 4 KiB, less what is allocated of it */
         uint64_t device;
     } needs[ROOM_MOST_FILES];
     uint32_t count;
@@ -91,17 +92,18 @@ struct room {
 status_t room_measure(const struct output_spec *spec, uint32_t i, uint64_t *bytes);
 
 /* Adds a file of `bytes` bytes that will be written at `path`, which must outlive the room. Space
- * that an earlier run has allocated for it is subtracted. Fails with USAGE, DEVICE (memory). */
+ * that an earlier run has allocated for it is subtracted. Fails with USAGE, also if there are
+ * ROOM_MOST_FILES; with DATA, DEVICE (memory). */
 status_t room_add(struct room *room, const char *path, uint64_t bytes);
 
 /* Sums up the bytes that all needs put on the file system of need i, and sets *left to its free
- * bytes. *is_first: no need before it has the same file system. Fails with USAGE, DEVICE (memory).
- */
+ * bytes. *is_first: no need before it has the same file system. Fails with USAGE, DATA, DEVICE
+ * (memory). */
 status_t room_sum(const struct room *room, uint32_t i, uint64_t *bytes, uint64_t *left,
                   int *is_first);
 
 /* Checks that every file system has the bytes that are needed on it. Fails with NO_SPACE, giving
- * the bytes needed and free; with USAGE as room_sum(). */
+ * the bytes needed and free; as room_sum(). */
 status_t room_check(const struct room *room);
 
 /* A file that is read is never written: all that a command reads is known by device and inode
@@ -113,10 +115,10 @@ struct protect_other {
     const char *path; /* NULL: none */
 };
 
-/* Rank 0, or alone: checks that no product of any pass, under any of its names, and none of the
- * others is the job or one of its inputs, and that no two of them are one file. `archive` is NULL
- * if the job's files are filterbanks. --force does not help. Fails with USAGE, naming both files;
- * with DATA, DEVICE, STOPPED. */
+/* Rank 0, or alone: checks that no product of any pass, under any of its names, no table and none
+ * of the others is the job or one of its inputs, and that no two of them are one file. `archive` is
+ * NULL if the job's files are filterbanks. --force does not help. Fails with USAGE, naming both
+ * files; with DATA, DEVICE, STOPPED. */
 status_t protect_job(const struct job *job, const struct archive *archive,
                      const struct protect_other *others, uint32_t nothers);
 

@@ -44,13 +44,14 @@ status_t outputs_is_published(const struct product_files *files, int *out);
  * (memory). */
 status_t outputs_check(const struct output_spec *spec, int force);
 
-/* Sets *out to whether all products have their names already, and nothing is left beside them.
- * Fails with DATA, DEVICE (memory). */
+/* Sets *out to whether all products have their names already, and no journal is left beside them; a
+ * .part may be. Fails with DATA, DEVICE (memory). */
 status_t outputs_are_complete(const struct output_spec *spec, int *out);
 
 /* Locks x.h5.part of every product on rank 0 and reads the journals. Collective. Fails with USAGE:
  * as outputs_check(), another run is at work, or what is left belongs to another plan (says what
- * differs). What is left stays then. `spec` must outlive the outputs.
+ * differs). Fails with DATA, NO_SPACE, DEVICE, STOPPED. What is left stays then. `spec` must
+ * outlive the outputs.
  *
  * MPI_COMM_NULL, for `plan`: finds what a run would, but locks, makes and removes nothing. The
  * outputs are for outputs_done(), outputs_foresee_plan() and outputs_destroy() then. */
@@ -70,9 +71,11 @@ status_t outputs_open_all(outputs_t *outputs);
  * Collective. Fails with USAGE, NO_SPACE, DATA, DEVICE (memory). */
 status_t outputs_begin_all(outputs_t *outputs);
 
-/* Sink of a pipeline (struct pipeline_sink): the functions write rows, weights, flags and scales in
- * place; outputs_end() ends a chunk. Fail with NO_SPACE, DATA, DEVICE (memory); outputs_put() and
- * outputs_end() of exports with USAGE if an existing file differs. */
+/* Sink of a pipeline (struct pipeline_sink), for one thread: the functions write rows, weights,
+ * flags and scales in place; outputs_end() ends a chunk. Rows and cells have the numbers of the
+ * product. `data` has the chunk's part of each row, `holes` a byte for each row (NULL: there are
+ * none), `counts` those of each product (NULL: 0). Fail with NO_SPACE, DATA, DEVICE (memory);
+ * outputs_put() and outputs_end() of exports with USAGE if an existing file differs. */
 status_t outputs_put(void *outputs, uint32_t product, const struct chunk *chunk, uint64_t first_row,
                      uint64_t rows, const void *data, const char *holes);
 status_t outputs_weigh(void *outputs, uint32_t product, const struct chunk *chunk,
@@ -99,7 +102,8 @@ status_t outputs_settle(outputs_t *outputs, double seconds, int *is_settled);
  * (run.check_resumed), each rank's share by a thread of its own from outputs_open_all() on.
  *
  * outputs_is_compared() returns whether this rank's share is done or was ended by outputs_hurry().
- * It waits at most `seconds` for that. *moved increases with every read.
+ * It waits at most `seconds` for that. *moved increases with every read; it is unchanged if nothing
+ * is compared.
  *
  * outputs_compare_end_all() ends the comparison when all ranks have nothing else to do. It sets
  * *again to 1 when chunks have to be processed again. Collective. Fails with STOPPED, without a
@@ -108,10 +112,10 @@ int outputs_is_compared(outputs_t *outputs, double seconds, uint64_t *moved);
 int outputs_may_go_back(const outputs_t *outputs); /* on rank 0: chunks may be worked off again */
 status_t outputs_compare_end_all(outputs_t *outputs, int *again);
 
-/* On rank 0, when open: write and read scale, then offset, of all lines of product i, which has
- * those of its first block alone. outputs_put_scales() syncs. outputs_get_scales(): *found 0: an
- * earlier run has not written them, or they are not those of the journal. Fail with NO_SPACE,
- * DATA, DEVICE. */
+/* On rank 0, when open: write and read scale, then offset, of all lines of product i (float
+ * [2][nifs * frequencies]), which has those of its first block alone. outputs_put_scales() syncs;
+ * it does nothing for a product that has its name. outputs_get_scales(): *found 0: an earlier run
+ * has not written them, or they are not those of the journal. Fail with NO_SPACE, DATA, DEVICE. */
 status_t outputs_put_scales(const outputs_t *outputs, uint32_t i, const float *scales);
 status_t outputs_get_scales(const outputs_t *outputs, uint32_t i, float *scales, int *found);
 
@@ -125,8 +129,8 @@ uint64_t outputs_kept(const outputs_t *outputs);
 int outputs_are_outdated(const outputs_t *outputs);
 struct chunk_counts outputs_counts(const outputs_t *outputs, uint32_t i);
 
-/* On rank 0, after the last chunk: counts rows of product i that are NaN because their input was
- * unreadable. Fails with DATA, DEVICE. */
+/* On rank 0, when finished (outputs_finish_all()): counts rows of product i that are NaN because
+ * their input was unreadable. Fails with DATA, DEVICE. */
 status_t outputs_holes(const outputs_t *outputs, uint32_t i, uint64_t *out);
 
 /* Counts cells of product i likewise, and the flagged ones; zeros if unknown. Fails with DATA,
@@ -137,7 +141,7 @@ status_t outputs_clips(const outputs_t *outputs, uint32_t i, struct product_clip
 
 /* Ends the threads that sync, after the last chunk: rank 0's still syncs what outputs_take() has
  * added to the journals, of files that are about to be replaced. Its failure is no one else's: the
- * kernel reports it once. Collective. Fails with NO_SPACE, DATA. */
+ * kernel reports it once. Collective. Fails with NO_SPACE, DATA, DEVICE (memory). */
 status_t outputs_end_sync_all(outputs_t *outputs);
 
 /* Finishes complete products: finds the medians, compresses the rows, with `threads` threads a
@@ -157,7 +161,7 @@ const struct identity *outputs_identity(const outputs_t *outputs, uint32_t i);
  * folders that were made for them. */
 void outputs_abandon(outputs_t *outputs);
 
-/* Closes files, after outputs_abandon() on rank 0. */
+/* Ends the threads, and closes files, after outputs_abandon() on rank 0. Takes NULL. */
 void outputs_destroy(outputs_t *outputs);
 
 /* Returns the bytes of all product files, known once open. */

@@ -27,6 +27,7 @@ typedef struct sync_thread sync_thread_t;
 status_t sync_thread_begin(outputs_t *outputs);
 /* Ends it after the batch that it syncs; what is not synced is dropped. Fails as the last batch. */
 status_t sync_thread_end(sync_thread_t *sync);
+/* Ends it likewise, and frees it. Takes NULL. */
 void sync_thread_destroy(sync_thread_t *sync);
 
 struct output {
@@ -103,8 +104,8 @@ status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun);
  * unfinished file; synced on return. Fails with DATA, NO_SPACE, DEVICE (memory). */
 status_t outputs_put_counts(const struct output *output);
 
-/* Rank 0: counts the flags of product i, which is complete, in its file or .part. Fails with DATA,
- * DEVICE. */
+/* Rank 0: counts the flags of product i, which is complete, in its file or .part (`path`); zeros if
+ * it has none. Fails with DATA, DEVICE. */
 status_t outputs_count_flags(const outputs_t *outputs, uint32_t i, const char *path,
                              struct product_flags *out);
 
@@ -123,14 +124,15 @@ void resumed_destroy(struct resumed *resumed);
 void resumed_hurry(struct resumed *resumed);
 /* Appends chunks that differ. Fails as their reading does. */
 status_t resumed_tell(struct resumed *resumed, struct text *out);
-/* Rank 0: notes the chunk that data[*at] reports as different, and warns. Fails with DATA if it
- * cannot be computed again. */
+/* Rank 0: notes the chunk that data[*at] reports as different, moves *at after the report, and
+ * warns. Fails with DATA if the report is incomplete, or the chunk cannot be computed again. */
 status_t resumed_take(outputs_t *outputs, const char *data, size_t bytes, size_t *at);
 /* On rank 0: removes from the journals the chunks that were found to differ. Without is_last it
- * waits until some time has passed since it last did. Fails as journal_revoke(). */
+ * does nothing within a second after it last did. Fails as journal_revoke(). */
 status_t resumed_revoke(outputs_t *outputs, int is_last);
 
-/* Adds bytes of rows, as they are in the file, to the sums of their chunk (struct export_sum). */
+/* Adds bytes from .. from + bytes - 1 of `count` rows from number `row` on, as they are in the file
+ * (data [count][bytes]), to the sums of their chunk (struct export_sum). */
 void outputs_sum(void *output, uint64_t row, uint64_t count, uint64_t from, uint64_t bytes,
                  const void *data);
 

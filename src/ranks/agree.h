@@ -1,5 +1,5 @@
 /* Agreement of ranks: whether all are well, and data that rank 0 shares. All functions are
- * collective; MPI_COMM_NULL means one process alone, without MPI. */
+ * collective, and for the main thread; MPI_COMM_NULL means one process alone, without MPI. */
 #ifndef VOLTMILL_RANKS_AGREE_H
 #define VOLTMILL_RANKS_AGREE_H
 

@@ -8,6 +8,8 @@
  * A rank that dies, or is silent for too long, is a failure, too. The run is aborted after the
  * others have ended.
  *
+ * All functions are for the main thread.
+ *
  * A stop can be requested on any rank. No chunk is begun then. Chunks in progress are dropped: at
  * once, or, if they may be finished, after eight seconds. */
 #ifndef VOLTMILL_RANKS_DRIVER_H

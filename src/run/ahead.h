@@ -10,10 +10,10 @@
 /* The work of such a process. */
 extern const struct description ahead_description;
 
-/* Begins them, the first time that these banks are planned for this device and cache, if there are
- * two at least, and the host has memory for `local_size` ranks and for them. This process has its
- * device already: of one that a single process may use they get nothing. Failures are harmless:
- * then this process builds. */
+/* Rank 0: begins three of them, the first time that these banks are planned for this device and
+ * cache, if there are two banks at least, and the host has memory for `local_size` ranks and for
+ * the processes. This process has its device already: if only one process may use it, they get
+ * nothing. Failures are harmless: then this process builds. */
 void ahead_begin(const struct channelise_plan *work, int local_size);
 
 #endif

@@ -14,7 +14,7 @@
 struct observations {
     struct text texts; /* name, files and `missing` of each, each with its '\0' */
     struct job_each *items;
-    const char **missing; /* "LIST:LINE", of a pattern that no file matches; "" of others */
+    const char **missing; /* [count] "LIST:LINE", of a pattern that no file matches; "" of others */
     uint32_t count;
 };
 
@@ -23,19 +23,21 @@ struct observations {
  * of an existing file is no pattern, even if it looks like one. Files of one sequence are one
  * observation; a warning gives the number of its files that no pattern matches. With `keeps_going`,
  * a line that no file matches becomes an observation with `missing`. Appends to `texts`, which
- * observations_index() reads. Fails with USAGE if nothing matches or a name cannot replace {name};
- * with DATA if `list` is unreadable; with DEVICE. */
+ * observations_index() reads. Fails with USAGE if nothing matches the pattern or a line, the list
+ * has no line, "~" of one is unknown, or a name cannot replace {name}; with DATA if `list` is
+ * unreadable or larger than 64 MiB, or a name cannot be looked up; with DEVICE. */
 status_t observations_find(const char *pattern, const char *list, int keeps_going,
                            struct text *texts);
 
-/* Fills in items, missing and count from `texts`. Fails with DEVICE (memory). */
+/* Fills in items, missing and count, which are zeros, from `texts`, which they point into. Fails
+ * with DEVICE (memory). */
 status_t observations_index(struct observations *observations);
 void observations_free(struct observations *observations);
 
 struct batch_choice {
     const char *pattern;  /* of files; NULL: `list` */
     const char *list;     /* a file with a pattern in each line */
-    uint32_t part, parts; /* of the observations, each `parts`-th from number `part` on */
+    uint32_t part, parts; /* of the observations, each `parts`-th from number `part` (from 0) on */
     int keep_going;
 };
 
@@ -51,8 +53,9 @@ status_t batch_check(const struct run_options *options, const struct batch_choic
 /* Runs the job of `options` for each observation, which is the job's input; its name replaces
  * {name} in the job's values. Skips complete observations, so the same command resumes. After a
  * failure continues only with `keep_going`. Prints a table of the state of each on stdout.
- * Collective. Fails with the status of the first that failed, or STOPPED on request. Fails with
- * USAGE, before any file is made, if no file matches or two observations would make one file. */
+ * The options' `each`, `was_complete` and `opened` are ignored. Collective. Fails with the status
+ * of the first that failed or has holes, or STOPPED on request. Before any file is made, fails as
+ * observations_find() and batch_check(). */
 status_t batch_run_all(MPI_Comm comm, const struct run_options *options,
                        const struct batch_choice *choice);
 

@@ -39,7 +39,7 @@ struct grid {
  * MPI_COMM_NULL: alone. */
 status_t grid_create_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
                          struct grid **out);
-/* Frees; removes and releases the lock. */
+/* Frees the grid; removes and releases the lock, if it was taken. Takes NULL. */
 void grid_destroy(struct grid *grid);
 
 /* Takes the lock: what is left is to be looked at once more. Fails with USAGE: another run has it
@@ -47,8 +47,9 @@ void grid_destroy(struct grid *grid);
  * (memory). Collective. */
 status_t grid_lock_all(MPI_Comm comm, struct grid *grid);
 
-/* Rank 0, or alone: finds what is left of each part. `may_remove`: files that do not belong to the
- * job are removed with --force, all files with --restart. Fails with USAGE as resume_find(). */
+/* Rank 0, or alone: finds what is left of each part. With --force, parts that have files of another
+ * job are to be done anew. `may_remove`: with --restart, removes power and series of all parts;
+ * without, only journals as resume_find() does. Fails as resume_find(). */
 status_t grid_find_left(struct grid *grid, const struct archive *archive,
                         const struct run_options *options, int may_remove);
 

@@ -68,7 +68,7 @@ struct pass_kind {
  * run_job_all(). */
 status_t pass_do_all(struct pass *pass, const struct pass_kind *kind);
 
-/* Begins a pass. Collective. */
+/* Begins a pass of zeros. `job` and `options` must outlive it. Collective. */
 void pass_begin(struct pass *pass, MPI_Comm comm, const struct job *job,
                 const struct run_options *options);
 
@@ -88,8 +88,10 @@ struct pass_means pass_means_all(const struct pass *pass, enum backend_kind want
  * they differ. Collective. */
 status_t pass_same_plan_all(const struct pass *pass, const struct chunking *mine);
 
-/* Claims the products of pass->making, or only checks them: pass->begun describes the files to
- * resume. Fails as outputs_claim_all(). Collective. */
+/* Claims the products of pass->making, or, with MPI_COMM_NULL, only checks them: pass->begun
+ * describes the files to resume. Does nothing for a pass that is complete. Fails as
+ * outputs_claim_all(); with USAGE if it is to be timed, and was begun by an earlier run; with
+ * DEVICE. Collective. */
 status_t pass_claim_all(struct pass *pass);
 
 /* pass_measure(): computes pass->bytes, the bytes of each product's file, in one process, when
@@ -102,12 +104,14 @@ status_t pass_add_room(const struct pass *pass, struct room *room);
  * unknown. */
 struct rate pass_expect(const struct pass *pass);
 
-/* Removes the limit pass->patience, which pass_begin() sets, for a backend without one. */
+/* Removes the limit pass->patience, which pass_begin() sets, for the reference, unless the options
+ * state a limit. */
 void pass_limit(struct pass *pass, enum backend_kind backend);
 
-/* Begins the limit of rank 0's main thread anew, until pass_end(): if it is not there within the
- * pass's patience, and `later` seconds, the products could not be `what` ("opened"), which no other
- * part would detect. Collective. Fails with DEVICE. */
+/* Begins the limit of rank 0's main thread anew, until pass_end(): if that thread makes no progress
+ * within the pass's patience, and `later` seconds, the process ends (watchdog_begin_file()), since
+ * the products could not be `what` ("opened"), which no other part would detect. Collective. Fails
+ * with DEVICE. */
 status_t pass_begin_limit_all(struct pass *pass, const char *what, double later);
 
 /* Writes "12 of 40 chunks": those done by now, earlier runs included. Returns `text`. */
@@ -122,15 +126,16 @@ status_t pass_work_off_all(struct pass *pass);
 struct pipeline_sink pass_sink(const struct pass *pass);
 
 /* outputs_open_all(), and what follows the last chunk up to outputs_finish_all(), within the pass's
- * patience: end the process if they take longer. Fail as these. */
+ * patience: end the process if they take longer. Collective. Fail as these. */
 status_t pass_open_all(struct pass *pass);
 status_t pass_finish_all(struct pass *pass);
 
-/* On rank 0: reports the chunks of earlier runs from which the pass resumes. */
+/* On rank 0: reports the chunks of earlier runs from which the pass resumes, and sets pass->before.
+ */
 void pass_say_where_it_goes_on(struct pass *pass);
 
-/* On rank 0, after the last chunk. Fails with HOLES if rows are NaN because input was unreadable;
- * with DATA, DEVICE. */
+/* On rank 0, when the products have their names. Fails with HOLES if rows are NaN because input was
+ * unreadable; with DATA, DEVICE. */
 status_t pass_judge_holes(const struct pass *pass);
 
 /* Ends a pass with status `st`. After a failure rank 0 reports which files are kept. Does nothing

@@ -29,9 +29,10 @@ struct dedisperse_pass {
     struct merge_source *sources;
 };
 
-/* Calls the tuner as the options of a run allow: looks up, or searches now with `memory` bytes at
- * most (0: no limit). `also`: a configuration that a search begins with, may be NULL. The caller
- * calls tuning_end() in any case. Fails with DEVICE. */
+/* On one rank: calls the tuner as the options of a run allow: looks up, or, if they have a budget
+ * and `may_search`, searches now with `memory` bytes at most (0: no limit). `also`: a configuration
+ * that a search begins with, may be NULL. The caller calls tuning_end() in any case. Fails as
+ * tuning_begin() and tuning_now(). */
 status_t tuned_ask(const struct tune_problem *problem, backend_t *backend, const void *spec,
                    const struct run_options *options, int may_search, uint64_t memory,
                    const uint32_t *also, struct tuning *out);
@@ -44,13 +45,15 @@ status_t tuned_find(const struct tune_problem *problem, backend_t *backend, cons
 
 /* Alone, before the first pass: plans the remaining dedispersions, or all if none remains, and
  * computes the bytes of their products. Their input are the products of `work`, or (NULL) existing
- * filterbanks. Tables of delays are dropped afterwards. Fails as dedisperse_pass_all() would.
+ * filterbanks. `like` gives job, options, ranks of a machine, and whether a run will follow (it has
+ * a communicator). Tables of delays are dropped afterwards. Fails as dedisperse_pass_all() would.
  *
  *   out   [job->ndedisperse], zeroed; for dedisperse_pass_end() in any case */
 status_t dedisperse_pass_foresee(const struct pass *like, const struct resume *skip,
                                  const struct channelise_plan *work, struct dedisperse_pass *out);
 
-/* Adds the disk space of `count` passes, as pass_add_room(). Fails with USAGE, DEVICE (memory). */
+/* Adds the disk space of `count` passes, as pass_add_room(). Fails with USAGE, DATA, DEVICE
+ * (memory). */
 status_t dedisperse_pass_add_room(const struct dedisperse_pass *passes, uint32_t count,
                                   struct room *room);
 
@@ -59,12 +62,13 @@ status_t dedisperse_pass_add_room(const struct dedisperse_pass *passes, uint32_t
 status_t dedisperse_pass_all(MPI_Comm comm, const struct job *job, uint32_t number,
                              const struct run_options *options, const struct device_carry *between);
 
+/* Ends a pass with status `st`, as pass_end(), and frees it. */
 void dedisperse_pass_end(struct dedisperse_pass *p, status_t st);
 
 /* The last pass of a semi-coherent search: the series of all parts in one product. */
 /* Alone: plans the merge, and measures it. `part`: the first remaining part, whose power `work`
- * makes, or (NULL) exists; NULL: all are complete. *out is for dedisperse_pass_end(). Fails with
- * USAGE, DATA, DEVICE, STOPPED. */
+ * makes, or (NULL) exists; NULL: all are complete. *out is zeroed but for is_foreseen, and for
+ * dedisperse_pass_end() in any case. Fails with USAGE, DATA, DEVICE, STOPPED. */
 status_t grid_merge_foresee(const struct grid *grid, const struct grid_part *part,
                             const struct archive *archive, const struct run_options *options,
                             const struct channelise_plan *work, struct dedisperse_pass *out);
@@ -104,6 +108,8 @@ status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct 
                              const struct run_options *options, const struct resume *skip,
                              double started, struct device_carry *between);
 
+/* Ends a pass with status `st`, as pass_end(), and frees it but for `later`; first the rows in
+ * `between` that its backend has. */
 void channelise_pass_end(struct channelise_pass *p, status_t st);
 
 /* A job before its run: loaded, safe, what is left to do of it; and all of its passes planned
@@ -129,7 +135,8 @@ struct run_plan {
     struct room room; /* of what is not complete; room_check() refuses what run does */
 };
 
-/* Plans a run, in one process. Fails as the run would. */
+/* Plans a run, in one process, which leaves all files as they are. Fails as the run would, but not
+ * for want of disk space. */
 status_t run_plan_create(const struct run_options *options, struct run_plan **out);
 void run_plan_destroy(struct run_plan *plan);
 

@@ -18,8 +18,10 @@ struct resume_options {
 };
 
 /* On rank 0, or alone: finds the passes whose products are complete and belong to this job and its
- * input (output/journal_head.h). `archive` may be NULL. Fails with USAGE if an existing product is
- * of another job; with DATA, DEVICE, STOPPED. */
+ * input (output/journal_head.h). `archive` is NULL if the input is a filterbank. Unless it only
+ * looks, removes journals that a killed run has left beside complete products. Without `force`,
+ * fails with USAGE if an existing product is of another job or other files, is incomplete, or its
+ * filterbank is missing. Fails with DATA, DEVICE, STOPPED. */
 status_t resume_find(const struct job *job, const struct archive *archive,
                      const struct resume_options *options, struct resume *out);
 

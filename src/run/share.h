@@ -20,27 +20,29 @@ status_t opened_create_all(MPI_Comm comm, int keeps, opened_t **out);
 /* Closes the backend, after waiting for its opening. Takes NULL. */
 void opened_destroy(opened_t *opened);
 
-/* Gives every rank its backend: the one that was opened or kept if it is of this job and kind, else
- * opens another. Fails with DEVICE if there is none, or if ranks have different devices, which
- * could round differently. Collective. */
+/* Gives every rank its backend: the one that was opened or kept if it is of this job and kind (not
+ * AUTO), else opens another. *out, which is NULL before, is for opened_give_back(), also after a
+ * failure. Fails with DEVICE if there is none, or if ranks have different devices, which could
+ * round differently. Collective. */
 status_t opened_take_all(MPI_Comm comm, opened_t *opened, const struct job *job,
                          enum backend_kind kind, backend_t **out);
 
-/* Gives the backend back after its last use; `st` is the status of its pass. Takes NULL for both.
- */
+/* Gives the backend back after its last use: keeps or closes it. `st` is the status of its pass.
+ * Takes NULL for both. */
 void opened_give_back(opened_t *opened, backend_t *backend, status_t st);
 
-/* Gives all ranks a copy of rank 0's object, to which the pointer at `out` leads. `st` is rank 0's
- * status so far: nothing is sent after a failure. `what` names it in messages. Collective. Fails
- * with `st`, DEVICE (memory). */
+/* Gives all ranks a copy of rank 0's object, to which the pointer at `out` leads; on the others it
+ * is NULL before, and for pack_destroy(). `st` is rank 0's status so far: nothing is sent after a
+ * failure. `what` names it in messages. Collective. Fails with `st`, DEVICE (memory). */
 status_t share_struct_all(MPI_Comm comm, status_t st, const struct pack_type *type,
                           const char *what, void *out);
 
 /* Rank 0 reads the text of a job (called `path` in messages), opens the archive and reads the
  * coefficients of filters; all ranks receive all three. Dedispersions by ranges of DMs are divided.
  * Rank 0's status so far is passed as `st`; `each` may be NULL, and `opened`, which begins to open
- * the job's backend. *archive is unchanged if the job's input is a filterbank (run/passes.h). Fails
- * with USAGE, DATA, DEVICE (memory), STOPPED. */
+ * the job's backend. Other ranks pass an empty `text`, which becomes rank 0's. *archive is NULL
+ * before, stays so if the job's input is a filterbank (run/passes.h), and is the caller's also
+ * after a failure. MPI_COMM_NULL: alone. Fails with USAGE, DATA, DEVICE (memory), STOPPED. */
 status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text *text,
                        const char *const *sets, uint32_t nsets, const struct job_each *each,
                        opened_t *opened, struct job **job, struct archive **archive);
@@ -49,11 +51,12 @@ status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text
 status_t share_read_job(const char *path, const struct text *given, struct text *out);
 
 /* Alone: loads the job of a file or of `given`. Dedispersions by ranges of DMs are divided. Fails
- * as job_load(), archive_open(), ranges_find(). */
+ * with USAGE, DATA, DEVICE, STOPPED. */
 status_t share_load_job(const char *path, const struct text *given, const char *const *sets,
                         uint32_t nsets, struct job **out);
 
-/* Returns the kind that AUTO means: OPENCL if all ranks have a GPU. */
+/* Returns `wanted`; for AUTO, on all ranks, OPENCL if all of them have a GPU, else CPU. Collective.
+ */
 enum backend_kind share_settle_backend_all(MPI_Comm comm, enum backend_kind wanted);
 
 #endif
