@@ -132,7 +132,8 @@ status_t resumed_take(outputs_t *outputs, const char *data, size_t bytes, size_t
 status_t resumed_revoke(outputs_t *outputs, int is_last);
 
 /* Adds bytes from .. from + bytes - 1 of `count` rows from number `row` on, as they are in the file
- * (data [count][bytes]), to the sums of their chunk (struct export_sum). */
+ * (data [count][bytes]), to the sums of their chunk (struct export_sum). Several threads at once.
+ */
 void outputs_sum(void *output, uint64_t row, uint64_t count, uint64_t from, uint64_t bytes,
                  const void *data);
 

@@ -8,13 +8,15 @@
 #include <hdf5.h>
 #include <stdint.h>
 
-/* Calls HDF5 and fails with DATA (NO_SPACE if the disk is full) and the printf-like context plus
- * HDF5's own innermost reason when the call gives a negative number. */
+/* Calls HDF5, and fails as h5_fail() with the printf-like context when the call gives a negative
+ * number. */
 #define H5_TRY(call, ...) TRY((call) < 0 ? h5_fail(__VA_ARGS__) : STATUS_OK)
 #define H5_TRY_OUT(call, ...) TRY_OUT((call) < 0 ? h5_fail(__VA_ARGS__) : STATUS_OK)
 
-/* Records a failure of HDF5 with its reason. Returns NO_SPACE (disk or quota full), DEVICE (memory,
- * open files) or DATA. */
+/* Records a failure of HDF5 with the context and HDF5's own innermost reason. Returns NO_SPACE
+ * (disk or quota full), DEVICE (memory, open files) or DATA; if a cause is recorded already, as a
+ * write of our own driver does (io/hdf5/h5_file.h), the status of that. Functions below whose
+ * comment names DATA alone fail with DEVICE, too. */
 status_t h5_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Removes, in place, text without information: line ends (of ctime()), addresses in memory, and
@@ -49,7 +51,7 @@ status_t h5_open_file(const char *path, hid_t *out);
  * returns zeros for data after its end. For callers that look up where the bytes of a dataset are
  * before they are read (input/hdf5/stored.h). Fails with DATA, DEVICE. */
 status_t h5_open_cut_file(const char *path, hid_t *out);
-/* Returns whether an open file ends early, after `bytes`. */
+/* Returns whether an open file, which has `bytes` bytes, declares more. */
 int h5_is_cut(hid_t file, uint64_t bytes);
 /* Checks that the header of an object in such a file is complete: fails with DATA if part of it is
  * after the end; with DEVICE. No effect if the file is whole. `name` is for messages. */
@@ -58,12 +60,13 @@ status_t h5_require_header(hid_t object, const char *name);
 void h5_allow_cut(hid_t access);
 
 /* Makes a contiguous dataset that is allocated at once and not filled: plain writes may fill it in
- * (h5_offset()). Fails with DATA, NO_SPACE. */
+ * (h5_offset()). *out is below 0 before, and for h5_close() in any case. Fails with DATA, NO_SPACE.
+ */
 status_t h5_create_dataset(hid_t file, const char *name, hid_t type, int rank, const hsize_t *dims,
                            hid_t *out);
 /* Makes a dataset likewise, but without a place in the file. h5_place_last() gives it one after
- * everything else in the file so far, so that truncation of the file loses its data alone. Fail
- * with DATA, NO_SPACE. */
+ * everything else in the file so far, so that truncation of the file loses its data alone; it
+ * writes a first element of zeros, of at most 32 bytes. Fail with DATA, NO_SPACE. */
 status_t h5_create_placeless(hid_t file, const char *name, hid_t type, int rank,
                              const hsize_t *dims, hid_t *out);
 status_t h5_place_last(hid_t file, const char *name);
@@ -90,8 +93,8 @@ struct h5_dataset {
     uint64_t count; /* of values; 1 of a scalar */
 };
 
-/* Opens the dataset `name`, and reads its type and shape; h5_dataset_close() closes all three.
- * `where` names the file in messages. Fails with DATA. */
+/* Opens the dataset `name`, and reads its type and shape; h5_dataset_close() closes all three, also
+ * after a failure. `where` names the file in messages. Fails with DATA. */
 status_t h5_dataset_open(hid_t at, const char *where, const char *name, struct h5_dataset *out);
 /* Opens an attribute likewise; *out stays {0} if it is missing. Fails with DATA. */
 status_t h5_attribute_open(hid_t object, const char *where, const char *name,
@@ -100,8 +103,9 @@ status_t h5_attribute_open(hid_t object, const char *where, const char *name,
 status_t h5_dataset_of(hid_t id, const char *where, struct h5_dataset *out);
 void h5_dataset_close(struct h5_dataset *dataset);
 
-/* Reads all values of a dataset, which are `count`, as numbers of a type. Fails with DATA, also
- * where integers of 8 bytes are read and one has a fraction. */
+/* Reads all values of a dataset as `count` numbers of a type in memory. Fails with DATA, also where
+ * there is another count, where the values are in external files, and where integers of 8 bytes are
+ * read and one has a fraction or is beyond 2^63. */
 status_t h5_dataset_read(const struct h5_dataset *dataset, const char *where, const char *name,
                          hid_t type, uint64_t count, void *out);
 /* Reads all values, of an attribute, too, wherever they are; below 0: HDF5 has failed. */
@@ -116,14 +120,14 @@ status_t h5_number_type(hid_t stored, const char *where, const char *member, hid
                         hid_t *out);
 
 /* Read attributes of an object (`where` names file and object in messages): a scalar, or the first
- * text of an array; all its numbers must be equal. If it is missing, the h5_get_ functions set
- * *found = 0 and leave *value unchanged. They fail with DATA if it is of another kind; with DEVICE
- * (memory). The caller frees a text. */
+ * text of an array, without blanks at its end; all its numbers must be equal. If it is missing, the
+ * h5_get_ functions set *found = 0 and leave *value unchanged. They fail with DATA if it is of
+ * another kind or has no elements; with DEVICE (memory). The caller frees a text. */
 status_t h5_get_text(hid_t object, const char *where, const char *name, char **value, int *found);
-/* Reads a text likewise from files of unknown origin: an attribute that is no text, or is empty,
- * counts as missing. Fails with DATA, DEVICE (memory). */
+/* Reads a text likewise from files of unknown origin: an attribute that is no text, or has no
+ * elements, counts as missing. Fails with DATA, DEVICE (memory). */
 status_t h5_find_text(hid_t object, const char *where, const char *name, char **value, int *found);
-/* Sets *out to whether it is that word. Fails likewise. */
+/* Sets *out to whether it is that word, 0 if it is missing. Fails likewise. */
 status_t h5_says(hid_t object, const char *where, const char *name, const char *word, int *out);
 /* Reads all texts of an attribute; *count is 0 if it is missing, or, with `any_kind`, no text. Free
  * with text_free_list(). Fails with DATA, DEVICE. */
@@ -133,16 +137,17 @@ status_t h5_get_texts(hid_t object, const char *where, const char *name, int any
 status_t h5_get_f64(hid_t object, const char *where, const char *name, double *value, int *found);
 status_t h5_get_i64(hid_t object, const char *where, const char *name, int64_t *value, int *found);
 
-/* Write a scalar attribute; texts are of fixed length, in UTF-8. A NULL text writes none. Fail with
- * DATA, NO_SPACE. */
+/* Write a scalar attribute; texts are of fixed length, in UTF-8. A NULL text writes none. An
+ * attribute that exists keeps its type. Fail with DATA, NO_SPACE. */
 status_t h5_put_text(hid_t object, const char *name, const char *value);
 status_t h5_put_f64(hid_t object, const char *name, double value);
 status_t h5_put_i32(hid_t object, const char *name, int32_t value);
 status_t h5_put_u64(hid_t object, const char *name, uint64_t value);
 /* Writes a number of this type, whose bytes are as in the file. Fails with DATA, NO_SPACE. */
 status_t h5_put_number(hid_t object, const char *name, hid_t type, const void *value);
-/* Reads a one-dimensional dataset of texts or doubles; text_free_list() and free() in any case.
- * Fails with DATA when it has another rank or more than 2^30 elements; with DEVICE (memory). */
+/* Read all elements of a dataset, of any rank, as texts or doubles; text_free_list() and free() in
+ * any case. Fail with DATA when it has none, more than 2^27 that are not stored in one piece, or
+ * texts of more than 2^28 bytes; with DEVICE (memory). */
 status_t h5_read_texts(hid_t file, const char *where, const char *name, char ***out, size_t *count);
 status_t h5_read_f64s(hid_t file, const char *where, const char *name, double **out, size_t *count);
 

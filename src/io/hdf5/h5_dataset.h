@@ -12,8 +12,8 @@
 
 typedef struct h5_places h5_places_t;
 
-/* Opens the chunked dataset at an address of the file (H5Oget_info()). The caller closes *out in
- * any case. Fails with DATA or DEVICE. */
+/* Opens the chunked dataset at an address of the file (h5_address()). *out is NULL before; the
+ * caller closes it in any case. Fails with DATA or DEVICE. */
 status_t h5_places_open(const char *path, haddr_t address, h5_places_t **out);
 void h5_places_close(h5_places_t *places);
 
@@ -29,21 +29,21 @@ struct h5_place {
 void h5_chunk_origin(uint64_t number, int rank, const hsize_t *chunk, const hsize_t *grid,
                      hsize_t *origin);
 /* Finds the chunk that begins at these indices of the dataset. Fails with DATA if the index is
- * damaged. */
+ * damaged; the message calls the chunk "it"; with DEVICE. */
 status_t h5_places_find(h5_places_t *places, const hsize_t *chunk, struct h5_place *out);
 
-/* Reads `size` values from `start` on in each dimension likewise; the format names them in
- * messages. Fails with DATA. */
+/* Reads `size` values from `start` on in each dimension (both [rank]) of an open dataset as numbers
+ * of a type in memory; the format names them in messages. Fails with DATA, DEVICE. */
 status_t h5_dataset_read_part(const struct h5_dataset *dataset, const hsize_t *start,
                               const hsize_t *size, hid_t type, void *out, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
 
 /* Makes a compound of two of `number` with the names of the stored one's: HDF5 matches members by
- * name. Members that are outside of their compound would make it crash: fails with DATA. h5_close()
- * returns it. */
+ * name. Fails with DATA if there are not two members, or one is no number; if it is outside of its
+ * compound, HDF5 would crash. h5_close() returns the compound. */
 status_t h5_pair_type(hid_t stored, hid_t number, const char *where, hid_t *out);
 
-/* Begins as {0}; text_free_list() returns the names. */
+/* Begins as {0}; text_free_list() returns the names, also after a failure. */
 struct h5_names {
     char **names;
     size_t count;
@@ -63,13 +63,14 @@ enum { H5_SCALE_NAME = 256 };
  * here and below. Fails with DATA. */
 status_t h5_is_scale(hid_t object, const char *name, int *out);
 
-/* List the paths in their file of all scales of a dimension, each followed by a blank; of the first
- * one without; "" if there is none. Fail with DATA: an unreadable scale, or a path of 256 bytes and
- * more; with DEVICE. */
+/* h5_list_scales(): appends the paths in their file of all scales of a dimension (from 0), each
+ * followed by a blank. h5_first_scale(): gives the first path, without a blank; "" if there is
+ * none. Fail with DATA: an unreadable scale, or a path of 256 bytes and more; with DEVICE. */
 status_t h5_list_scales(hid_t dataset, const char *name, int dim, struct text *out);
 status_t h5_first_scale(hid_t dataset, const char *name, int dim, char out[H5_SCALE_NAME]);
 
-/* Reads the label of a dimension; "" if there is none. Fails with DATA, DEVICE (memory). */
+/* Reads the label of a dimension, at most 255 bytes of it; "" if there is none. Fails with DATA,
+ * DEVICE (memory). */
 status_t h5_get_label(hid_t dataset, const char *name, int dim, char out[H5_SCALE_NAME]);
 
 /* Makes a dataset a scale of this name; attaches it to a dimension. Fail as H5_TRY does. */

@@ -13,17 +13,18 @@
  * contents alone (no time stamps) and large datasets begin at multiples of 1 MiB. What the file
  * holds goes. `path` is its name in messages and is never opened: in a folder that others may write
  * to, it may lead to another file by now. `fd` below 0: no file, only to learn how long one would
- * become; large data cost nothing then, and cannot be read. The descriptor stays the caller's;
- * h5_close() gives a file up. With a mark, the file has that instead of HDF5's signature, from the
- * first moment until mark_hdf5() takes it away. Fails with NO_SPACE or DATA. */
+ * become (`path` may be NULL); large data cost nothing then, and cannot be read. The descriptor
+ * stays the caller's; h5_close() gives a file up. With a mark, the file has that instead of HDF5's
+ * signature, from the first moment until mark_hdf5() takes it away. Fails with NO_SPACE, DATA,
+ * DEVICE. */
 status_t h5_file_create(int fd, const char *path, enum mark mark, hid_t *out);
 /* Creates a file likewise, in which objects of at least `alignment` bytes begin at its multiples: 1
- * for datasets of many small chunks. Fails with DATA, NO_SPACE. */
+ * for datasets of many small chunks. Fails with DATA, NO_SPACE, DEVICE. */
 status_t h5_file_create_aligned(int fd, const char *path, enum mark mark, hsize_t alignment,
                                 hid_t *out);
 
 /* Opens a file by the same driver, also one that has a mark, through its descriptor, to change it.
- * Fails with DATA. */
+ * Fails with DATA, DEVICE. */
 status_t h5_file_change(int fd, const char *path, hid_t *out);
 
 /* Reads of raw data while the file is asked for places: they are noted, but nothing is read. */
@@ -37,8 +38,8 @@ struct h5_seen {
  * ends early, and to ask for places. Fails with DATA, DEVICE. */
 status_t h5_file_read(const char *path, struct h5_seen *seen, hid_t *out);
 
-/* From now on HDF5 writes no raw data: *at is set to the offset at which it would have written, and
- * the caller writes there. `at` NULL ends that. Fails with DATA. */
+/* From now on HDF5 writes no raw data to a file of this driver: *at is set to the offset at which
+ * it would have written, and the caller writes there. `at` NULL ends that. Fails with DATA. */
 status_t h5_file_place_only(hid_t file, uint64_t *at);
 
 /* Closes a file that is whole, objects in it included, whether it fails or not: *file becomes -1;

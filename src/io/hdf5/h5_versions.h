@@ -32,8 +32,8 @@ struct h5_link {
 };
 herr_t h5_link_read(hid_t at, const char *name, struct h5_link *out);
 
-/* Calls back with the name and kind of each link of a group, in the order of names. Negative after
- * an error, or what ended it. */
+/* Calls back with the name and kind of each link of a group, in the order of names, until take()
+ * returns another number than 0, which is returned. Negative after an error. */
 typedef herr_t (*h5_take_t)(const char *name, H5L_type_t type, void *context);
 herr_t h5_iterate_links(hid_t group, h5_take_t take, void *context);
 
@@ -44,7 +44,8 @@ void h5_reclaim(hid_t type, hid_t space, void *values);
  * after an error. */
 hid_t h5_register_driver(const H5FD_class_t *driver);
 
-/* Reads a chunk of `bytes` bytes as it is stored. Negative after an error. */
+/* Reads a chunk of at most `bytes` bytes as it is stored (HDF5 before 2.0 does not check that it
+ * fits), and a bit for each filter that it was not sent through. Negative after an error. */
 herr_t h5_read_chunk(hid_t dataset, const hsize_t *chunk, uint32_t *mask, void *out, size_t bytes);
 
 #endif

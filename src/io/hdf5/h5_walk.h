@@ -17,11 +17,12 @@ struct h5_found {
 };
 
 /* Called for the root, then for every link: in the order of names, a group before what is in it.
- * *is_enough = 1 ends the walk. */
+ * *found lasts as long as the call. *is_enough = 1 ends the walk. */
 typedef status_t (*h5_visitor)(const struct h5_found *found, void *context, int *is_enough);
 
-/* Links that only name a path (soft, external) are not followed. `where` names the file in
- * messages. Fails with DATA, or as the visitor does. */
+/* Walks through the file to which the object `file` belongs. Links that only name a path (soft,
+ * external) are not followed. `where` names the file in messages. Fails with DATA, DEVICE, or as
+ * the visitor does. */
 status_t h5_walk(hid_t file, const char *where, h5_visitor visitor, void *context);
 
 #endif
