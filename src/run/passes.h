@@ -36,9 +36,9 @@ struct dedisperse_pass {
 status_t tuned_ask(const struct tune_problem *problem, backend_t *backend, const void *spec,
                    const struct run_options *options, int may_search, uint64_t memory,
                    const uint32_t *also, struct tuning *out);
-/* On one rank: looks up or searches the shape of a problem as tuned_ask() does. If there is one,
- * sets *is_found, copies its `bytes` bytes to `shape`, and prints a note that calls the problem
- * `what`. Fails as tuned_ask(). */
+/* On one rank: looks up or searches the shape of a problem as tuned_ask() does. Sets *is_found to
+ * whether there is one; if so, copies its `bytes` bytes to `shape`, and prints a note that calls
+ * the problem `what`. Fails as tuned_ask(). */
 status_t tuned_find(const struct tune_problem *problem, backend_t *backend, const void *spec,
                     uint64_t memory, const struct run_options *options, const char *what,
                     void *shape, size_t bytes, int *is_found);
@@ -108,8 +108,8 @@ status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct 
                              const struct run_options *options, const struct resume *skip,
                              double started, struct device_carry *between);
 
-/* Ends a pass with status `st`, as pass_end(), and frees it but for `later`; first the rows in
- * `between` that its backend has. */
+/* Ends a pass with status `st`, as pass_end(), and frees it but for `later`. If the pass still has
+ * its backend (p->backend), ends `between` first, whose rows are on it. */
 void channelise_pass_end(struct channelise_pass *p, status_t st);
 
 /* A job before its run: loaded, safe, what is left to do of it; and all of its passes planned

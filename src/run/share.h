@@ -15,7 +15,8 @@
 typedef struct opened opened_t;
 
 /* Creates the holder of opened backends. `keeps`: a device that is given back stays open, with its
- * programs and buffers. Fails with DEVICE. Collective. */
+ * programs and buffers. *out is NULL before, and the caller's also after a failure. Fails with
+ * DEVICE. Collective. */
 status_t opened_create_all(MPI_Comm comm, int keeps, opened_t **out);
 /* Closes the backend, after waiting for its opening. Takes NULL. */
 void opened_destroy(opened_t *opened);
