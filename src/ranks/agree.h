@@ -14,8 +14,8 @@ int agree_rank(MPI_Comm comm);
 int agree_size(MPI_Comm comm);
 
 /* Agrees on a status after local work. Returns STATUS_OK if `st` is STATUS_OK on all ranks. Else
- * returns, on all, the status of the lowest rank that failed; rank 0 also gets that rank's message
- * (4095 bytes), with its number and host, in the place of its own. */
+ * returns, on all, the status of the lowest rank that failed; rank 0 also gets at most 4095 bytes
+ * of that rank's message, with its number and host, in the place of its own. */
 status_t agree_all(MPI_Comm comm, status_t st);
 
 /* Sends rank 0's text to all ranks. Others pass an empty one; text_free() frees it, also after a

@@ -61,9 +61,9 @@ typedef struct watchdog watchdog_t;
 
 /* Starts a watchdog: unless watchdog_end() is called within `timeout` seconds (0: never), the
  * process prints "error: MESSAGE" and ends with STATUS_DATA, which ends all other ranks. If another
- * rank of this machine is stopped, the message names that, and the status is DEVICE. It prints
- * nothing, and ends with the status of the reported error, if there is one. Data synced to the disk
- * is valid at any moment. `message` is copied. *out is NULL for 0. Fails with DEVICE. */
+ * rank of this machine is stopped, the message names that, and the status is DEVICE. The process
+ * prints nothing, and ends with the status of the reported error, if there is one. Data synced to
+ * the disk is valid at any moment. `message` is copied. *out is NULL for 0. Fails with DEVICE. */
 status_t watchdog_begin(double timeout, const char *message, watchdog_t **out);
 /* The same, in the place of *out (NULL: none), which is ended, with the message that `file` could
  * not be `what` ("opened") within `timeout` seconds. Waits `later` seconds more, for ranks or
