@@ -15,15 +15,17 @@ enum attribute_at {
     AT_WEIGHTS /* /weights */
 };
 
-/* Writes the attributes of an object that the product has. Fails with DATA, NO_SPACE. */
+/* Writes the attributes of an object that the product has. Fails with DATA, NO_SPACE, DEVICE
+ * (memory). */
 status_t attributes_put(hid_t object, enum attribute_at at, const struct product_spec *spec);
 
-/* Reads the attributes that struct product has. Fails with DATA if one that every product has is
- * missing; with DEVICE (memory). */
+/* Reads the attributes that struct product has a member for. Fails with DATA if one that every
+ * product has is missing, or if a whole number is negative or does not fit; with DEVICE (memory).
+ */
 status_t attributes_get(hid_t object, enum attribute_at at, struct product *product);
 
-/* Writes the attributes that have a name in JSON, in the table's order; numbers that are 0 are
- * omitted. */
+/* Writes the attributes that have a name in JSON, in the table's order. Whole numbers that are 0
+ * are omitted; unknown texts are null. */
 void attributes_json(struct json *json, enum attribute_at at, const struct product *product);
 
 #endif

@@ -33,23 +33,25 @@ struct candidates {
 };
 void candidates_free(struct candidates *candidates);
 
-/* Groups the peaks of a product whose rows are contiguous. Warns if there are too many. Fails with
- * DATA, DEVICE (memory). */
+/* Groups the peaks of a search's product (spec->series->search) whose rows are contiguous at
+ * `place`. Warns if there are more than search.most. candidates_free() frees *out, also after a
+ * failure. Fails with DATA, DEVICE (memory). */
 status_t candidates_find(const struct product_spec *spec, int fd, const char *path,
                          const struct product_place *place, struct candidates *out);
 
-/* Writes the table into a new file; `candidates` NULL: without rows. Fails with NO_SPACE or
- * DATA. */
+/* Writes the table into a new file; `candidates` NULL: without rows. Fails with NO_SPACE, DATA,
+ * DEVICE (memory). */
 status_t candidates_put(hid_t file, const struct candidates *candidates);
 
-/* Appends the table as comma-separated values. Fails with DEVICE (memory). */
+/* Appends the table as comma-separated values, after a line with the names of the columns. Fails
+ * with DEVICE (memory). */
 status_t candidates_csv(const struct candidates *candidates, struct text *out);
 
 /* Content of a file of candidates, for drawing and export. */
 struct candidates_file {
     struct candidates found;
     char *filterbank, *source, *telescope; /* NULL when unknown */
-    double threshold, tsamp, first_time;   /* of the series */
+    double threshold, tsamp, first_time;   /* of the series; seconds */
     double reference_hz, constant;
     uint32_t widths;
     int has_start;
@@ -58,8 +60,8 @@ struct candidates_file {
     size_t ndms;
 };
 
-/* Opens a file of candidates. Fails with DATA if it is another kind of file; with DEVICE, STOPPED.
- */
+/* Reads a file of candidates; candidates_close() frees *out. Fails with DATA if it is another kind
+ * of file; with DEVICE, STOPPED. */
 status_t candidates_open(const char *path, struct candidates_file **out);
 void candidates_close(struct candidates_file *file);
 extern const struct description candidates_description;
@@ -84,9 +86,9 @@ struct burst_group {
     uint64_t first, end; /* times of all boxes */
 };
 
-/* Finds the groups of bursts [count], which are sorted by DM, then time. spans [ndms]: delay across
- * the band in samples, ascending. *out is sorted by the time of the middle of a group's best box,
- * then DM; free() returns it. Fails with DEVICE (memory). */
+/* Finds the groups of bursts [count], which are sorted by `dm` (below ndms), then `first`. spans
+ * [ndms]: delay across the band in samples, ascending. *out is sorted by the time of the middle of
+ * a group's best box, then DM; free() returns it. Fails with DEVICE (memory). */
 status_t burst_groups_find(const struct burst *bursts, size_t count, const uint32_t *spans,
                            uint32_t ndms, struct burst_group **out, size_t *ngroups);
 

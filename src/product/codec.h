@@ -18,7 +18,7 @@
 void codec_filters(enum compression kind, size_t element_bytes, struct chunk_filters *out);
 
 /* codec_advice(): what readers need beside HDF5, for people. codec_library(): the library that
- * decides the bytes: "libdeflate 1.14". */
+ * decides the bytes: "libdeflate 1.14"; NULL for NONE. */
 const char *codec_advice(enum compression kind);
 const char *codec_library(enum compression kind);
 
@@ -27,8 +27,8 @@ size_t codec_most_bytes(size_t chunk_bytes);
 
 typedef struct codec codec_t;
 
-/* Creates a codec for chunks of chunk_bytes, a multiple of element_bytes. Fails with DEVICE
- * (memory). */
+/* Creates a codec of a kind other than NONE for chunks of chunk_bytes, a multiple of element_bytes.
+ * Fails with DEVICE (memory). */
 status_t codec_create(enum compression kind, size_t element_bytes, size_t chunk_bytes,
                       codec_t **out);
 void codec_destroy(codec_t *codec);
@@ -40,8 +40,8 @@ void codec_destroy(codec_t *codec);
  * Fails with DEVICE: what the library says. */
 status_t codec_chunk(codec_t *codec, const void *in, void *out, size_t *bytes);
 
-/* The rows, and how they are cut: into whole rows of one if, about 1 MiB; rows longer than that
- * into pieces. The last chunks of each dimension are filled up with zeros. */
+/* The rows, and how they are cut: into whole rows of one if, at most 1 MiB; rows longer than that
+ * into pieces of 1 MiB. The last chunks of each dimension are filled up with zeros. */
 struct packed_shape {
     enum compression compression;
     uint64_t element_bytes;
@@ -49,14 +49,15 @@ struct packed_shape {
     uint64_t chunk_rows, chunk_numbers;
 };
 
-/* packed_cut() sets the sizes of chunks. packed_count() returns their number, packed_chunk_bytes()
- * the bytes of one before compression. */
+/* packed_cut() sets chunk_rows and chunk_numbers from the other members, all at least 1.
+ * packed_count() returns the number of chunks, packed_chunk_bytes() the bytes of each before
+ * compression. */
 void packed_cut(struct packed_shape *shape);
 uint64_t packed_count(const struct packed_shape *shape); /* chunks */
 uint64_t packed_chunk_bytes(const struct packed_shape *shape);
 
-/* packed_work_bytes(): bytes with which `threads` threads compress chunks, at most, PACKED_ROUND at
- * a time while as many are written. */
+/* packed_work_bytes(): maximum bytes of memory with which `threads` threads compress PACKED_ROUND
+ * chunks at a time while as many are written. */
 enum { PACKED_ROUND = 16 };
 uint64_t packed_work_bytes(uint32_t threads);
 
@@ -66,15 +67,16 @@ struct packed_corner {
 };
 struct packed_corner packed_corner(const struct packed_shape *shape, uint64_t chunk);
 
-/* Creates the dataset of rows with spec->compression, and an attribute `compression` unless that is
- * NONE. Chunks are written by H5Dwrite_chunk(). HDF5 need not have the filters: until
- * packed_rows_forget() stand-ins are registered. Fails with NO_SPACE or DATA. */
+/* Creates the dataset of rows with spec->compression, and an attribute `compression`. Chunks are
+ * written by H5Dwrite_chunk(). HDF5 need not have the filters: stand-ins are registered until
+ * packed_rows_forget(). With NONE the dataset is contiguous, without the attribute. The caller
+ * closes *out, -1 before, in any case. Fails with NO_SPACE, DATA, DEVICE (memory). */
 status_t packed_rows_create(hid_t file, const struct product_spec *spec, const char *name,
                             hid_t type, int rank, const hsize_t *dims, hid_t *out);
 void packed_rows_forget(enum compression compression);
 
 /* Finds the compression of a dataset that packed_rows_create() has made: NONE of any other. Fails
- * with DATA. */
+ * with DATA, DEVICE (memory). */
 status_t packed_rows_find(const struct h5_dataset *rows, const char *path, enum compression *out);
 
 #endif

@@ -21,8 +21,9 @@
  * Fails with NO_SPACE, DATA, DEVICE. */
 status_t contents_reserve(hid_t file);
 
-/* Writes the CRCs, after everything else. Idempotent. A product without the table (of an older
- * version) is unchanged. Fails with NO_SPACE, DATA, DEVICE. */
+/* Writes the CRCs through `fd`, after everything else; `path` must open the same file, which may
+ * have a mark. Idempotent. A product without the table (of an older version) is unchanged. Fails
+ * with NO_SPACE, DATA, DEVICE. */
 status_t contents_put(int fd, const char *path, const struct product_place *place);
 
 /* Result of contents_compare(). */
@@ -43,7 +44,7 @@ extern const struct description contents_description;
 uint64_t spans_rows(uint64_t rows, uint64_t row_bytes);
 
 /* Return how many spans `rows` rows from first_row on touch, and the number of the product's spans.
- */
+ * For products with CRCs alone: others (crc_offset 0) have no span_rows. */
 uint64_t spans_touched(const struct product_place *place, uint64_t first_row, uint64_t rows);
 static inline uint64_t spans_count(const struct product_place *place)
 {
@@ -53,7 +54,8 @@ static inline uint64_t spans_count(const struct product_place *place)
 /* Adds bytes [from, from + piece) of each of some rows. Several threads may add to the same sums.
  *
  *   data   char [rows][piece]
- *   sums   uint32 [spans_touched()], of the span that contains first_row and those after it */
+ *   sums   uint32 [spans_touched()], 0 at first: of the span that contains first_row and those
+ *          after it */
 void spans_add(const struct product_place *place, uint64_t first_row, uint64_t rows, uint64_t from,
                uint64_t piece, const void *data, uint32_t *sums);
 

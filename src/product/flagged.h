@@ -34,8 +34,9 @@ uint64_t flagged_row(const struct product_spec *spec);
 /* Returns the centres of cells. */
 struct time_axis flagged_time(const struct product_spec *spec);
 
-/* Puts both datasets into a new file, but their values, which come with the rows. `ifs`: the scale
- * of the rows' ifs. Fails with DATA, NO_SPACE, DEVICE (memory). */
+/* Puts /flags, /kurtosis (if spec->flag.has_kurtosis) and their scales into a new file; the values
+ * of both come with the rows. `ifs`: name of the scale of the rows' ifs. Fails with DATA, NO_SPACE,
+ * DEVICE (memory). */
 status_t flagged_put(hid_t file, const struct product_spec *spec, const char *ifs);
 
 #endif

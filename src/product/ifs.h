@@ -20,12 +20,14 @@ uint64_t ifs_weights(const struct product_spec *spec);
  * multiple of it, or all streams. */
 uint32_t ifs_streams(const struct product_spec *spec);
 
-/* Makes the names of ifs: "CS001/X" if there are several stations or beams, else the polarisation;
- * text_free_list() returns them. Fails with DEVICE (memory). */
+/* Makes the names of the *count ifs of a row: "CS001/0/X", with station and beam where the archive
+ * has such an axis that is not summed. text_free_list() returns them. Fails with DEVICE (memory).
+ */
 status_t ifs_name(const struct product_spec *spec, char ***out, uint32_t *count);
 
-/* Names the ifs of one station and beam as PSRFITS does: "AABB", "IQUV", "AABBCRCI", "I"; other
- * names are separated by commas. Fails with DEVICE (memory). */
+/* Appends the ifs of one station and beam as PSRFITS names them: "AA", "AABB", "IQUV", "AABBCRCI",
+ * "I"; of more than two separate polarisations, their names with commas between. Fails with DEVICE
+ * (memory). */
 status_t ifs_pol_type(const struct product_spec *spec, struct text *out);
 
 #endif

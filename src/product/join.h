@@ -8,10 +8,10 @@
 
 #include <stdint.h>
 
-/* Joins parts, [count] in any order, to the file `out`, and appends a summary to `said`. Fails with
- * USAGE if parts do not fit each other
- * (the message gives the difference), or a part would be written; with DATA, NO_SPACE or DEVICE
- * (memory); with STOPPED. */
+/* Joins parts, [count] in any order, to the file `path`, and appends a summary to `said`. A file
+ * that has been joined of the same parts before is complete. Fails with USAGE if parts do not fit
+ * each other (the message gives the difference), a part would be written, or another file has the
+ * name (unless `force`); with DATA, NO_SPACE, DEVICE, STOPPED. */
 status_t join_parts(char *const *parts, uint32_t count, const char *path, int force,
                     struct text *said);
 

@@ -47,9 +47,10 @@ struct join {
     } origin;
 };
 
-/* Makes the open file, except for the joined datasets (join_shape.c); `fd` below 0: only finds the
- * places in such a file at `path`. Fails with USAGE if parts differ that must be alike; with DATA,
- * NO_SPACE, DEVICE, STOPPED. */
+/* Makes the open file, whose name is `path`, except for the values of the joined datasets
+ * (join_shape.c); `fd` below 0: only finds the places in such a file at `path`. Sets join->sets,
+ * also after a failure, and join->place. Fails with USAGE if parts differ that must be alike; with
+ * DATA, NO_SPACE, DEVICE, STOPPED. */
 status_t join_make(struct join *join, int fd, const char *path);
 
 #endif

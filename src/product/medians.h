@@ -22,7 +22,8 @@ status_t medians_create(uint64_t columns, uint32_t threads, medians_t **out);
 void medians_destroy(medians_t *medians);
 uint64_t medians_bytes(uint64_t columns); /* of them in memory */
 
-/* Begins pass 0 .. MEDIANS_PASSES - 1 over all rows of `columns` columns. */
+/* Begins pass 0 .. MEDIANS_PASSES - 1, in this order, over all rows of `columns` columns: the same
+ * number in all passes, at most that of medians_create(). */
 void medians_begin(medians_t *medians, int pass, uint64_t columns);
 
 /* Adds the next rows of the pass, in any order.
@@ -30,7 +31,8 @@ void medians_begin(medians_t *medians, int pass, uint64_t columns);
  *   rows   float [count][stride], the columns first */
 void medians_add(medians_t *medians, const float *rows, uint64_t count, uint64_t stride);
 
-/* Returns the medians after the last pass: float [columns]; NaN where there were no numbers. */
+/* Returns the medians after the last pass: float [columns]; NaN where there were no numbers. Call
+ * once: it uses the counts up. */
 void medians_get(medians_t *medians, float *out);
 
 #endif

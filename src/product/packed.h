@@ -10,7 +10,10 @@
 #include "product/codec.h"
 #include "product/product.h"
 
-/* Reads a chunk of the uncompressed rows, filled up. Any thread. Fails with DATA. */
+/* Reads chunk `number` of the uncompressed rows at `place`, filled up with zeros. Any thread. Fails
+ * with DATA.
+ *
+ *   out    char [packed_chunk_bytes()] */
 status_t packed_read_chunk(const struct packed_shape *shape, int fd, const char *path,
                            const struct product_place *place, uint64_t number, void *out);
 
@@ -23,8 +26,9 @@ struct packed_files {
     const char *part, *path; /* their names, likewise */
 };
 
-/* Creates the file `to` with everything that `spec` states; run-dependent content is copied from
- * the product. Fails with NO_SPACE, DATA, DEVICE. */
+/* Creates the file `to` with everything that `spec` states, but spec->inputs and
+ * spec->compression: inputs are those of the product, `compression` is not NONE. Sets *shape, cut.
+ * Fails with NO_SPACE, DATA, DEVICE; as product_create(). */
 status_t packed_begin(const struct packed_files *files, const struct product_spec *spec,
                       enum compression compression, packed_t **out, struct packed_shape *shape);
 /* Allocates the place of the next chunk, which is `bytes` long when compressed: offset *at of the
@@ -48,12 +52,13 @@ void rows_close(rows_t *rows);
 status_t rows_read(rows_t *rows, uint64_t first, uint64_t count, uint64_t from, uint64_t piece,
                    void *out);
 
-/* Opens a dataset in chunks, to read it without HDF5's filters; *storage, how it is stored, must
- * outlive the depot. Fails with DATA or DEVICE. */
+/* Opens a dataset in chunks, to read it without HDF5's filters. *storage, zero before, gets how it
+ * is stored, and must outlive the depot; the caller calls storage_free() in any case. Fails with
+ * DATA or DEVICE. */
 status_t rows_open_depot(const char *path, const char *name, struct storage *storage,
                          depot_t **out);
-/* Reads a part of that dataset, as numbers of `type`; start and size: of each of its dimensions.
- * `where` names it in messages. Fails with DATA, DEVICE. */
+/* Reads a part of that dataset into out [size[0]][size[1]]..., numbers of `type`. start and size
+ * have an entry for each dimension. `where` names it in messages. Fails with DATA, DEVICE. */
 status_t rows_select(depot_t *depot, hid_t type, const char *where, const hsize_t *start,
                      const hsize_t *size, void *out);
 

@@ -26,15 +26,15 @@ enum place {
     PLACE_COUNT
 };
 
-/* Finds the places of the datasets that the file has: each in one piece, its numbers of the table's
- * size. Of the others the place stays as it is. `out` [PLACE_COUNT], from {{0}} on, gets their
- * shapes and types, 0 of those that are missing; NULL: not wanted. The caller calls places_close()
- * in any case. Fails with DATA, DEVICE (memory). */
+/* Finds the offsets of the datasets that the file has: each in one piece, its numbers of the
+ * table's size. Offsets of missing datasets stay as they are. Always sets place->scales: rows of
+ * /scale, or 0. `out` [PLACE_COUNT], {{0}} before, gets the datasets, open (id 0: missing); NULL:
+ * not wanted. The caller calls places_close(out) in any case. Fails with DATA, DEVICE (memory). */
 status_t places_find(hid_t file, const char *path, struct product_place *place,
                      struct h5_dataset *out);
 void places_close(struct h5_dataset found[PLACE_COUNT]);
-/* place_name(): returns the name of a dataset. place_is_of(): returns whether one of them has this
- * name. */
+/* place_name(): returns the path of a dataset in the file, without the first slash. place_is_of():
+ * returns whether one of them has this path. */
 const char *place_name(enum place which);
 int place_is_of(const char *name);
 

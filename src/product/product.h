@@ -108,12 +108,16 @@ struct product_place {
 uint64_t product_row_bytes(enum product_kind kind, uint64_t streams, uint64_t nchannels);
 /* Returns the bytes of a row of any product. */
 uint64_t product_spec_row_bytes(const struct product_spec *spec);
-/* Returns the time axis of rows that have time stamps, in seconds. */
+/* Returns the axis of the product's time stamps, seconds after the observation's start: of rows; of
+ * series, of the times in a row (of a search its cells). */
 struct time_axis product_time(const struct product_spec *spec);
 
-/* Writes the open file anew, which `path` names in messages; `fd` below 0: only computes the
- * places. *frequency_at gets the offset of /frequency, whose values product_put_frequencies()
- * writes then; NULL: they are written. Fails with NO_SPACE, DATA, DEVICE. */
+/* Writes the open file anew, which `path` names in messages; it has MARK_RUN (io/mark.h) until
+ * mark_hdf5(). `fd` below 0: only computes the places; spec->omits_frequencies must be set then.
+ * *frequency_at gets the offset of /frequency (0: none), whose values product_put_frequencies()
+ * writes later; NULL: they are written. Fails with USAGE if the kind cannot store such rows (power:
+ * more than 2^31 - 1 frequencies; visibilities: no start, unknown feeds); with NO_SPACE, DATA,
+ * DEVICE (memory). */
 status_t product_create(int fd, const char *path, const struct product_spec *spec,
                         struct product_place *place, uint64_t *frequency_at);
 /* Writes the values of /frequency past HDF5, by several threads, at their offset in the open file;
@@ -250,12 +254,12 @@ struct product_weights {
     struct product_flags flags;
     struct product_clips clips;
 };
-/* Reads all weights, flags and clips of a product. *out, zero before, is unchanged where there are
- * none. Fails with DATA, DEVICE. */
+/* Reads all weights, flags and clips of a product into *out, zero before. Of a product without
+ * weights only the clips are set. Fails with DATA, DEVICE. */
 status_t product_weigh(const struct product *product, struct product_weights *out);
 
-/* Returns whether the file is a product of ours, or is not complete (io/mark.h): what a run that
- * died leaves. */
+/* Returns whether the file is a product of ours, or has a mark (io/mark.h), as what a run that died
+ * leaves; 0 if it is unreadable. */
 int product_is_ours(const char *path);
 
 /* Find the places of a product's datasets; product_find_part() of one that may be incomplete. Fail

@@ -24,7 +24,7 @@ struct stamp stamp_of(const char *job, const char *inputs, uint64_t rows);
 /* Writes the word: "voltmill:0123456789ab:cdef01234567:1250". */
 void stamp_write(const struct stamp *stamp, char out[STAMP_WORD]);
 
-/* Finds the word near the begin of a file. *found: it is there. Fails with DATA, DEVICE. */
+/* Finds the word in the first 32 KiB of a file. *found: it is there. Fails with DATA, DEVICE. */
 status_t stamp_read(const char *path, struct stamp *out, int *found);
 
 /* Returns the letters of `text` before such a word at its end, and the blank before that; all if it
@@ -45,16 +45,18 @@ struct stamped {
 status_t stamped_open(const char *path, struct stamped *out);
 void stamped_end(struct stamped *stamped);
 
-/* Returns whether all spectra are there that its job has made; without a stamp this is unknown. */
+/* Returns whether all spectra are there that its job has made; 0 without a stamp: unknown. */
 int stamped_is_whole(const struct stamped *stamped);
 
 /* End of the message "expected ...", for formats_expect(). */
 #define PRODUCT_EXPECTED                                                                           \
     "a product in HDF5: `voltmill run JOB` makes one, `voltmill new FILE` a job"
 
-/* Fails with USAGE if the file is such a filterbank or an archive, with DATA if it has no spectra;
- * with DEVICE, STOPPED. The message says what the file is and what is known of it. For callers that
- * need a product in HDF5. */
+/* Fails with USAGE if the file is such a filterbank, or of any other format than HDF5 that is
+ * known; with DATA if such a filterbank is cut short, or the file is unreadable; with DEVICE,
+ * STOPPED. The message says what the file is and what is known of it. For callers that need a
+ * product in HDF5.
+ */
 status_t stamped_refuse(const char *path);
 
 #endif

@@ -69,21 +69,25 @@ struct voltages_place {
     uint64_t file_bytes;
 };
 
-/* Writes the open file anew, which `path` names in messages; `fd` below 0: only computes the
- * places. Fails with NO_SPACE, DATA, DEVICE (memory). */
+/* Writes the open file anew, which `path` names in messages; it has MARK_SYNTH (io/mark.h) until
+ * mark_hdf5(). `fd` below 0: only computes the places. Fails with NO_SPACE, DATA, DEVICE (memory).
+ */
 status_t voltages_create(int fd, const char *path, const struct voltages_spec *spec,
                          struct voltages_place *place);
 
 struct archive;
 struct loss;
 
-/* Creates likewise a copy of an archive's selected streams and samples, as its reader returns them
- * (input/read/reader.h), packed by `packing`: numbers, frequencies and names are kept. Gaps come
+/* Creates likewise, with MARK_IMPORT, a copy of an archive's selected streams and samples, as its
+ * reader returns them (input/read/reader.h), packed by `packing` (voltages_find_packing(), of 0
+ * bits too): numbers, frequencies and names are kept. voltages_add_gaps() fills the reserved /gaps
  * later. Fails with DATA, NO_SPACE, DEVICE (memory). */
 status_t voltages_create_copy(int fd, const char *path, const struct archive *archive,
                               const struct voltages_packing *packing, struct voltages_place *place);
 
-/* Finds how the archive's selected numbers are packed: the same on every rank. */
+/* Finds how the archive's selected numbers are packed: the same on every rank. *out has 0 bits
+ * where they are written as they are handed out; its scale and missing value are set in any case.
+ */
 void voltages_find_packing(const struct archive *archive, struct voltages_packing *out);
 
 /* Packs `count` numbers, each `stride` bytes after the one before, into whole bytes from `out` on,
@@ -92,23 +96,25 @@ void voltages_find_packing(const struct archive *archive, struct voltages_packin
 void voltages_pack(const struct voltages_packing *packing, const char *in, size_t stride,
                    uint64_t count, unsigned char *out);
 
-/* Adds gaps to a file that is complete but for them: samples that all streams lack, or some.
- * Samples and streams are numbered as in the file; losses come in any order, which changes, and may
- * overlap. Fails as voltages_create(). */
+/* Adds gaps to a file of voltages_create_copy() that is complete but for them: samples that all
+ * streams (LOSS_OF_ALL), or some of the nstreams, lack. Call it without losses, too: it removes the
+ * reserved space. Samples and streams are numbered as in the file; losses come in any order, which
+ * changes, and may overlap. Fails as voltages_create(). */
 status_t voltages_add_gaps(int fd, const char *path, struct loss *losses, size_t count,
                            uint32_t nstreams);
 
-/* Appends a gap. Fails with DEVICE (memory). */
+/* Appends a gap; free(gaps->rows) returns them. Fails with DEVICE (memory). */
 status_t voltages_add_gap(struct voltages_gaps *gaps, uint64_t first, uint64_t count,
                           uint64_t stream);
 
-/* Returns the description of an archive's selected streams. Not set: samples, format, scale, gaps,
- * missing value, names and frequencies. */
+/* Returns the description of an archive's selected streams, which points into the archive. Not set:
+ * samples, format, packing, nibbles, scale, gaps, missing value, names, frequencies and positions.
+ */
 struct voltages_spec voltages_of_archive(const struct archive *archive);
 
-/* Writes the root and axes of `spec` into a new file, with the names and frequencies of the
- * archive's selected streams, and the coherent dedispersion of its filters. Fails with DATA,
- * NO_SPACE, DEVICE (memory). */
+/* Writes everything that `spec` states into a new file, with the names, frequencies and positions
+ * of the archive's selected streams, and the coherent dedispersion of its filters. /voltages has no
+ * place yet: h5_place_last() gives it one. Fails with DATA, NO_SPACE, DEVICE (memory). */
 status_t voltages_describe_streams(hid_t file, const struct archive *archive,
                                    struct voltages_spec spec);
 

@@ -43,14 +43,14 @@ struct bank_format {
     const char *first;  /* MARK_BYTES with which its files begin */
     int keeps_scale;    /* the file stores the meaning of its numbers */
     size_t room;        /* bytes of a channel that put() needs beside a block */
-    /* Called when ifs and bits are chosen: sets header, head, form.bytes and together. Fails with
-     * USAGE, DEVICE. */
+    /* Called when ifs and bits are chosen: sets header, head, together, and of `form` bytes,
+     * is_reversed and table. Fails with USAGE, DATA, DEVICE, STOPPED. */
     status_t (*begin)(struct export_bank *bank);
     /* Writes a block, data [rows][form.nifs][chans] of form.bits, which it may change; several
-     * threads at once, each with a bank of its own. Fails with NO_SPACE or DATA. */
+     * threads at once, each with a bank of its own. Fails as export_file_put(). */
     status_t (*put)(struct export_bank *bank, const struct fbh5_block *block, char *data);
-    /* Converts numbers to byte order and sequence of the file, in place; NULL: they are the same.
-     */
+    /* Converts data [lines][chans] of form->bits to the byte order and sequence of the file, in
+     * place. Never NULL. */
     void (*encode)(const struct export_rows *form, char *data, uint64_t lines, uint64_t chans);
 };
 
@@ -58,11 +58,12 @@ struct bank_format {
 const struct bank_format *export_bank_format(enum file_format format);
 
 /* Completes a subint of PSRFITS of which only the numbers are written; others are unchanged.
- * Numbers change only with is_last. `data`: memory for [rows_each][nifs][bank->chans]. Fails as
- * export_file_put(). */
+ * Numbers change only with is_last. `data`: memory for [rows_each][nifs][bank->chans] numbers of
+ * form.bits. Fails as export_file_put(). */
 status_t export_psrfits_complete(struct export_bank *bank, uint64_t subint, int is_last,
                                  char *data);
-/* Returns the spectra of one subint, if a spectrum has `samples` numbers. */
+/* Returns the spectra of one subint of a file of `rows` spectra of `samples` numbers each: at most
+ * EXPORT_BLOCK numbers, but at least one spectrum. */
 uint64_t export_psrfits_cut(uint64_t rows, uint64_t samples, const struct fbh5_steps *steps);
 
 extern const struct bank_format export_fil_format, export_psrfits_format;

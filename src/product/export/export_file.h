@@ -38,9 +38,9 @@ struct before {
 status_t before_claim(struct before *before, int force);
 
 /* Claims FILE.part alone: new, or what a command that ended early has left, by its mark or
- * is_ours() (NULL: none is). Without either it must be the whole file, unless forced. Fails with
- * USAGE, NO_SPACE. Also fails with DATA, DEVICE (memory). The command that had the lock may just
- * have given the file its name: look again. */
+ * is_ours() (NULL: none is). Without either it must be the whole file, unless forced: `kind`
+ * becomes BEFORE_UNNAMED, and the caller compares. The command that had the lock may just have
+ * given the file its name: look again. Fails with USAGE, NO_SPACE, DATA, DEVICE (memory). */
 status_t before_take(struct before *before, int force, int (*is_ours)(const char *path));
 /* Gives up what was claimed: the file is complete. */
 void before_yield(struct before *before);
@@ -50,8 +50,9 @@ status_t before_differ(const struct before *before);
 
 /* Returns the file that is written or read. */
 const char *before_path(const struct before *before);
-/* On rank 0: returns the descriptor through which to make the file: the claimed one, or one in
- * memory. Fails with DEVICE. */
+/* On rank 0: sets *fd to the descriptor through which to make the file: the claimed one, or, if
+ * there is a file to compare, that of a file in memory. before_end() closes both. Fails with
+ * DEVICE. */
 status_t before_make(struct before *before, int *fd);
 /* On rank 0: checks that the existing file is as long as the one that was made, or longer by the
  * datasets that come last. Fails with USAGE, DATA. */
@@ -62,12 +63,13 @@ status_t before_check_size(const struct before *before, const struct voltages_pl
 status_t before_put(const struct before *before, int fd, uint64_t offset, const void *data,
                     uint64_t bytes);
 
-/* On rank 0: compares everything but the samples. Fails with USAGE, DATA, DEVICE (memory). */
+/* On rank 0: compares everything but the samples with the file in memory; for kinds other than
+ * BEFORE_NOTHING. Fails with USAGE, DATA, NO_SPACE, DEVICE (memory). */
 status_t before_check_rest(const struct before *before, int fd, const struct voltages_place *place);
 
 /* On rank 0: removes the claimed file if it is incomplete, and folders that were made for it. */
 void before_abandon(struct before *before);
-/* Does before_abandon(), and closes the descriptors. */
+/* Does before_abandon(), and closes the descriptors. Call it once. */
 void before_end(struct before *before);
 
 /* Description of the file to write. */
@@ -108,14 +110,15 @@ status_t export_file_reserve(const struct export_file *file, uint64_t bytes);
  * NO_SPACE, DATA, DEVICE (memory). */
 status_t export_file_put(struct export_file *file, uint64_t offset, const void *data,
                          uint64_t bytes);
-/* Syncs the file, removes its mark and gives it its name. Fails with USAGE,
- * DATA, NO_SPACE, DEVICE (memory). */
+/* Syncs the file, removes its mark and gives it its name; does nothing if it was complete before.
+ * Fails with USAGE, DATA, NO_SPACE, DEVICE (memory). */
 status_t export_file_publish(struct export_file *file);
 /* Sets *is_before to whether the file was complete before, and appends a line that says so. Fails
  * with DEVICE (memory). */
 status_t export_file_say_before(const struct export_file *file, struct text *said, int *is_before);
-/* Checks, begins and publishes a file whose content is in memory. *is_before: it was complete
- * before. Fails as they do. */
+/* Checks, begins and publishes a file whose whole content is plan->head (plan->bytes long).
+ * *is_before: it was complete before. Fails as export_file_check(), export_file_begin() and
+ * export_file_publish() do. */
 status_t export_file_write(const struct export_plan *plan, const struct guard *reads,
                            int *is_before);
 /* Frees the file's memory, and removes it if it was not published. Takes one of zeros. */

@@ -38,29 +38,31 @@ struct export_rows {
     uint64_t lines, first_line;
 };
 
-/* Finds the form of a product's rows, and makes the head of its file. `options`: format, bits,
- * stamp, `out` for messages, and as product one in HDF5 without rows that this process has made.
- * Fails as export_bank(). */
+/* Finds the form of a product's rows, and makes the head of its file; text_free(head) returns it.
+ * `options`: format, bits, stamp; is_own 1; `out`, a name for messages; and `product`, an HDF5 file
+ * without rows that this process has made. Fails as export_bank(). */
 status_t export_rows_of(const struct export_bank_options *options, struct text *head,
                         struct export_rows *out);
 
-/* Returns the form as far as the plan determines it, with a head of the maximum length. */
+/* Returns the form as far as the plan determines it, with a head of the maximum length: `bytes` of
+ * the file is a maximum, too. */
 struct export_rows export_rows_expect(enum file_format format, const struct product_spec *spec);
 
 /* Moves the datasets beside the rows to places after the rows, where they are until the file is
- * complete; drops time stamps and CRCs. *place has their places in HDF5 before. */
+ * complete; drops time stamps, CRCs and the number of missing samples. *place has their places in
+ * HDF5 before. Sets the offsets of rows->steps. */
 void export_rows_place(struct export_rows *rows, const struct product_spec *spec,
                        struct product_place *place);
 
-/* Makes an open file anew, of `bytes` bytes, with the head, whose first bytes become the mark.
- * Fails with NO_SPACE, DATA. */
+/* Makes an open file anew, of `bytes` bytes, with the head, whose first bytes become MARK_RUN (in
+ * `head`, too). Fails with NO_SPACE, DATA. */
 status_t export_rows_begin(struct text *head, uint64_t bytes, int fd, const char *path);
 
 /* Returns the offset of a row in the file; *together: rows from it on that follow each other. */
 uint64_t export_rows_at(const struct export_rows *rows, uint64_t row, uint64_t *together);
-/* Splits off the first piece of bytes [*from, *from + *left) of a row that is contiguous in the
- * file. Returns its bytes, advances *from and *left, and sets *at to its place in the row of the
- * file. */
+/* Splits off the first of bytes [*from, *from + *left) of a row: as many as are contiguous in the
+ * file. Returns their number, moves *from and *left past them, and sets *at to their offset in the
+ * row as the file has it. */
 uint64_t export_rows_piece(const struct export_rows *rows, uint64_t *from, uint64_t *left,
                            uint64_t *at);
 
@@ -76,7 +78,8 @@ struct export_sum {
 };
 typedef struct export_writer export_writer_t;
 
-/* Creates a writer; the texts must outlive it. Fails with DEVICE (memory). */
+/* Creates a writer; `path`, the descriptor, and the context and worker of `sum` must outlive it.
+ * Fails with DEVICE (memory). export_writer_destroy() drops rows that are kept: flush before. */
 status_t export_writer_create(const struct export_rows *rows, int fd, const char *path,
                               uint32_t threads, const struct export_sum *sum,
                               export_writer_t **out);
@@ -85,14 +88,16 @@ void export_writer_destroy(export_writer_t *writer);
 uint64_t export_writer_bytes(const struct export_rows *rows, uint32_t threads);
 
 /* Writes bytes [from, from + piece) of some rows, data [rows][piece]. Keeps whole rows until they
- * make a row of the table: export_writer_flush() writes these, too. Fail as export_file_put(). */
+ * make a row of the table, or about 1 MiB of SIGPROC: export_writer_flush() writes these. Fail with
+ * NO_SPACE, DATA. */
 status_t export_writer_put(export_writer_t *writer, uint64_t row, uint64_t rows, uint64_t from,
                            uint64_t piece, const char *data);
 status_t export_writer_flush(export_writer_t *writer);
 
-/* Completes rows first .. first + count - 1 of the table when all rows are written. Numbers change
- * only with is_last, after which no row may be written; all else is computed from the unchanged
- * numbers. Idempotent. Fails as export_file_put(). */
+/* Completes rows first .. first + count - 1 of the table, as far as it has them, when all rows are
+ * written and flushed; does nothing for SIGPROC. Numbers change only with is_last, after which no
+ * row may be written; all else is computed from the unchanged numbers. Idempotent. Fails with
+ * NO_SPACE, DATA. */
 status_t export_rows_complete(export_writer_t *writer, uint64_t first, uint64_t count, int is_last);
 
 /* Truncates the file after the rows, and replaces the mark by the first bytes of the head; synced

@@ -33,8 +33,8 @@ struct scale {
     uint64_t clipped, blanks; /* counted on the way: outside of the range; NaN */
 };
 
-/* Allocates the scales of `nlines` channels of all ifs; free(scale->lines) returns them. Fails with
- * DEVICE (memory). */
+/* Begins scaling to `bits` bits (8 or 16; with SCALE_NONE also 32) of `nlines` channels of all ifs;
+ * free(scale->lines) returns its memory. Fails with DEVICE (memory). */
 status_t scale_begin(const struct scale_options *options, uint32_t bits, uint64_t nlines,
                      struct scale *out);
 
@@ -42,10 +42,12 @@ status_t scale_begin(const struct scale_options *options, uint32_t bits, uint64_
 int scale_must_measure(const struct scale *scale);
 /* Measures values of neighbouring channels, the first of which is channel `line`. */
 void scale_measure(struct scale *scale, const float *values, uint64_t count, uint64_t line);
-/* Computes gains and means after scale_measure(). Fails with DATA if no value is finite. */
+/* Ends measuring, or takes options.low and high if nothing had to be measured. Fails with DATA if
+ * no measured value is finite. */
 status_t scale_settle(struct scale *scale, const char *path);
 
-/* Writes `count` numbers of `bits` to out. NaN becomes the channel's mean, or 0. */
+/* Writes `count` numbers of `bits` (8 or 16) to out, of neighbouring channels from `line` on. NaN
+ * becomes the channel's mean with SCALE_CHANNELS, else 0. Counts in *scale: one thread. */
 void scale_encode(struct scale *scale, const float *values, uint64_t count, uint64_t line,
                   void *out);
 

@@ -20,8 +20,9 @@ struct psrfits_head {
     struct psrfits_table table; /* rows_each: NSBLK */
 };
 
-/* Finds the columns; the numbers before them are at 0: TSUBINT, OFFS_SUB, RA_SUB, DEC_SUB (double),
- * TEL_AZ, TEL_ZEN (float). */
+/* Sets the offsets of the columns and row_bytes of head->table, from its rows_each and the header's
+ * nchans, nifs and nbits. The numbers before them are at 0: TSUBINT, OFFS_SUB, RA_SUB, DEC_SUB
+ * (double), TEL_AZ, TEL_ZEN (float). */
 void psrfits_head_place(struct psrfits_head *head);
 
 /* Appends both headers, as bytes. Fails with DEVICE (memory). */

@@ -14,8 +14,8 @@ double bank_channel(const struct product_spec *spec, uint64_t at);
 /* Returns the sky frequency of a channel of the product, Hz: the mean of the channels that it is
  * made of. */
 double bank_frequency(const struct product_spec *spec, uint64_t at);
-/* Returns the frequency whose delay the channel still has, Hz, after coherent dedispersion of
- * voltages. */
+/* Returns the frequency whose delay channel `at` of the product still has, Hz, after coherent
+ * dedispersion of voltages: only if the archive has coherent.delay_hz. */
 double bank_delay(const struct product_spec *spec, uint64_t at);
 
 #endif

@@ -19,12 +19,13 @@ struct kind {
     int least_dims, most_dims; /* of that dataset: the first counts rows, the last channels */
 
     /* Writes the whole content of a product into a new file, except the rows' values: axes, their
-     * explanations, the dataset of rows and the datasets beside it. Fails with NO_SPACE or DATA. */
+     * explanations, the dataset of rows and the datasets beside it. Fails with USAGE if it cannot
+     * store such rows; with NO_SPACE, DATA, DEVICE (memory). */
     status_t (*describe)(hid_t file, const struct product_spec *spec,
                          const struct product_place *place);
 
     /* Reads what the kind states beside what all products do; `product` has the rest by then. Fails
-     * with DATA. */
+     * with DATA, DEVICE (memory). */
     status_t (*inspect)(hid_t file, struct product *product);
 };
 
@@ -38,11 +39,12 @@ const struct kind *kind_of(enum product_kind kind);
 uint64_t kind_row_bytes(const struct product_spec *spec);
 
 /* Writes everything that a product states into a new file. Sets the members of *place that are
- * known before the file is complete: rows, row_bytes and span_rows. Fails with NO_SPACE or DATA. */
+ * known before the file is complete: rows, row_bytes, span_rows and scale_rows; all others to 0.
+ * Fails as describe(). */
 status_t kind_describe(hid_t file, const struct product_spec *spec, struct product_place *place);
-/* The values of /frequency of a filter bank's product, of which a file that kind_describe() has
- * described has the place alone. kind_find_frequencies(): their offset in the file; 0: it has none,
- * or needs none. product_put_frequencies() writes them. Fails with DATA. */
+/* Finds the offset of /frequency in an open file after kind_describe(), which reserves it and does
+ * not write its values; 0: the product has none, or omits its values. product_put_frequencies()
+ * writes them. Fails with DATA. */
 status_t kind_find_frequencies(hid_t file, const char *path, const struct product_spec *spec,
                                uint64_t *out);
 

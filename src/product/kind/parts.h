@@ -15,19 +15,21 @@ struct parts_set {
     hsize_t dims[PARTS_DIMS];
     const void *values; /* NULL: they come later */
     int is_scale;
-    const char *units, *long_name;                       /* NULL: none */
-    const char *scales[PARTS_DIMS], *labels[PARTS_DIMS]; /* of its dimensions; NULL: none */
+    const char *units, *long_name;  /* NULL: none */
+    const char *scales[PARTS_DIMS]; /* of its first dimensions; NULL: none */
+    const char *labels[PARTS_DIMS]; /* of those with a scale; "": none */
 };
 
-/* Write a dataset. parts_make() leaves it open: the caller closes *out; parts_put() closes it. Fail
- * with DATA, NO_SPACE. */
+/* Write a dataset. parts_make() leaves it open: the caller closes *out, -1 before, in any case;
+ * parts_put() closes it. Fail with DATA, NO_SPACE. */
 status_t parts_make(hid_t at, const struct parts_set *set, hid_t *out);
 status_t parts_put(hid_t at, const struct parts_set *set);
 /* Writes a part of a dataset of `rank` dimensions. Fails with DATA. */
 status_t parts_write(hid_t dataset, const char *name, hid_t type, int rank, const hsize_t *start,
                      const hsize_t *size, const void *values);
-/* Write a list, [count]; parts_put_list() without attributes, or [count][3] if rank is 2; none if
- * `values` is NULL. Fail with DATA, NO_SPACE. */
+/* Write a list. parts_put_list(): [count], or [count][3] if rank is 2, without attributes; none if
+ * `values` is NULL. parts_put_named(): [count], with a long_name; `values` NULL: they come later.
+ * Fail with DATA, NO_SPACE. */
 status_t parts_put_list(hid_t at, const char *name, hid_t type, int rank, hsize_t count,
                         const void *values);
 status_t parts_put_named(hid_t at, const char *name, hid_t type, hsize_t count, const void *values,

@@ -32,13 +32,14 @@ struct sigproc sigproc_of(const struct fbh5 *fbh5);
 /* Puts the highest frequency first, as PRESTO expects. Returns whether that reversed the band. */
 int sigproc_reverse(struct sigproc *header);
 
-/* Appends the header. Fails with USAGE when a count does not fit into it. */
+/* Appends the header. Fails with USAGE if nchans, nifs or nbits exceeds 2^31 - 1; with DEVICE
+ * (memory). */
 status_t sigproc_write(const struct sigproc *header, struct text *out);
 
-/* Returns SIGPROC's number of a telescope; 0 if it has none. */
+/* Returns SIGPROC's number of a telescope; 0 if it has none, or `name` is NULL. */
 int32_t sigproc_telescope(const char *name);
 
-/* Splits hours or degrees into sixtieths, the seconds rounded to 1 / parts. */
+/* Splits hours or degrees into sixtieths, the seconds rounded to a multiple of 1 / parts. */
 struct sixtieths {
     int is_negative;
     unsigned whole, minutes;

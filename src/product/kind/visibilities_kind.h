@@ -56,7 +56,8 @@ struct visibilities_spec {
  * which are 40 us apart. */
 #define VISIBILITIES_LEAST_STEP 1e-4
 
-/* Writes flags of `count` numbers of good samples: 1 where they are below `least`, or 0. */
+/* Writes flags [count] for weights [count], shares of good samples: 1 where a weight is below
+ * `least`, 0 or NaN; else 0. */
 void visibilities_flag(const float *weights, uint64_t count, double least, unsigned char *flags);
 
 #endif
