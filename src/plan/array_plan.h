@@ -23,10 +23,10 @@ struct array_lines {
     double spectrum_s; /* time of the samples of one spectrum */
 };
 
-/* Appends lines "  NAME  TEXT": baselines, for each direction the delays of the stations at both
- * ends of the observation and the largest drift, and the losses of amplitude, 1 - sinc(x): by the
- * delay that is left across a channel, and by the drift of the phase within a spectrum. Fails with
- * DEVICE (memory). */
+/* Appends lines "  NAME  TEXT": baselines of two or more stations; with delays, for each direction
+ * below 8 the delays of the stations at both ends of the observation and the largest drift, and the
+ * losses of amplitude, 1 - sinc(x): by the delay that is left across a channel, and by the drift of
+ * the phase within a spectrum. Fails with DEVICE (memory). */
 status_t array_lines_add(const struct array_lines *lines, struct text *out);
 
 /* Frequencies of a bank's channels on the sky, in one coarse channel. */
@@ -65,11 +65,14 @@ struct array_plan {
 };
 
 /* Plans the delays of a job with `array`; *out = NULL for others. The archive is work->archive, and
- * the filters of `work` are known. Fails with DATA: stations that the table lacks; with USAGE:
- * delays that are longer than the observation; with DEVICE (memory). */
+ * the filters of `work` are known. Fails with DATA: stations that the table or its delays lack;
+ * with USAGE: an archive without stations, or without a start where delays change with time; a
+ * source that the file of delays lacks; only flagged stations for beams; delays that are longer
+ * than the observation; with DEVICE (memory). */
 status_t array_plan_create(const struct channelise_plan *work, struct array_plan **out);
-/* Settles cells and bands, when units are known. Fails with USAGE: an order of channels whose
- * frequencies do not ascend; with DEVICE (memory). */
+/* Settles cells, bands, gains and grids, when units are known. Fails with USAGE: an order of
+ * channels whose frequencies do not ascend; filter banks whose cells would differ; with DEVICE
+ * (memory). */
 status_t array_plan_settle(struct array_plan *plan, const struct channelise_plan *work);
 void array_plan_destroy(struct array_plan *plan); /* takes NULL */
 
@@ -98,8 +101,9 @@ double array_plan_beam_delay(const struct channelise_plan *work, uint32_t beam, 
  * renewed. Fails with DEVICE (memory). */
 status_t array_plan_words(const struct channelise_plan *work, struct text *out);
 
-/* Appends notes for the user, as lines: the centre and beams that are below the horizon in the
- * whole observation. Fails with USAGE (dates), DEVICE (memory). */
+/* Appends notes for the user, as lines: the first 4 of the centre, beams and products' centres that
+ * are below the horizon in the whole observation; of given delays the array's centre alone. Fails
+ * with USAGE (dates), DEVICE (memory). */
 status_t array_plan_notes(const struct channelise_plan *work, struct text *out);
 
 /* Returns how many more samples a block reads than each stream of it needs; 0 without a plan. */
@@ -116,12 +120,13 @@ uint64_t array_plan_cell_end(const struct array_plan *plan, uint64_t from);
 void array_plan_shifts(const struct array_plan *plan, const struct channelise_plan *work,
                        uint64_t from, uint32_t first_stream, uint32_t streams, uint64_t *shifts);
 
-/* Returns the stream that holds what counts as this one: of a station whose polarisations are
- * exchanged the other one. */
+/* Returns the selected stream whose samples count as those of `stream`: the other polarisation of a
+ * station whose two are exchanged, else `stream` itself, as without a plan. */
 uint32_t array_plan_stream(const struct array_plan *plan, const struct channelise_plan *work,
                            uint32_t stream);
 
-/* Returns whether a station is flagged. */
+/* Returns whether a station, by its number among the selected ones, is flagged; 0 without a plan.
+ */
 int array_plan_is_flagged(const struct array_plan *plan, uint32_t station);
 
 /* Computes the phases of spectra first .. first + count - 1 of a bank, in one cell, towards the

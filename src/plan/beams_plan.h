@@ -19,10 +19,12 @@ struct beams_plan {
 };
 
 /* Plans the beams of a job with `beams`; *out = NULL for others. work->array and `seen` are known.
- * Fails with USAGE: no stations, beams that are there already; with DEVICE (memory). */
+ * Fails with USAGE: no stations, beams that are there already, names of some beams only; with
+ * DEVICE (memory). */
 status_t beams_plan_create(const struct channelise_plan *work, struct beams_plan **out);
 /* Settles cells, weights and stages, when banks are known. Fails with USAGE: weights of other
- * channels than the banks make, a beam without stations; with DATA: as beam_file_match(). */
+ * channels than the banks make, a beam without stations; with DATA: other stations or polarisations
+ * in the file of weights than in the archive; with DEVICE (memory). */
 status_t beams_plan_settle(struct beams_plan *plan, const struct channelise_plan *work);
 void beams_plan_destroy(struct beams_plan *plan); /* takes NULL */
 
@@ -44,9 +46,9 @@ status_t beams_plan_begin(const struct channelise_plan *work, uint32_t first_str
  * beams of `streams` streams of products, and the bank's weights, of all beams. */
 uint64_t beams_plan_bytes(const struct channelise_plan *work, uint32_t bank, uint32_t streams);
 
-/* Returns whether spectra that a stage after a bank leaves are needed. Sets its specification, for
- * blocks of `units` units of a group of streams; for BETWEEN_BANK, of spectra as the bank leaves
- * them. */
+/* Returns whether spectra that a stage after a bank leaves are needed. Sets its specification in
+ * any case, for blocks of `units` units of a group of streams; for BETWEEN_BANK, of spectra as the
+ * bank leaves them. Its arrays are the plan's. */
 int beams_plan_between(const struct channelise_plan *work, uint32_t bank, enum between_stage stage,
                        uint32_t first_stream, uint32_t streams, uint64_t units,
                        struct between_spec *out);

@@ -29,18 +29,22 @@ status_t budget_measure_group(const struct channelise_plan *work, struct budget_
 uint64_t budget_least(const struct channelise_plan *work);
 int budget_fits_device(const struct channelise_plan *work, const struct budget_group *group);
 
-/* Return bytes for blocks of `spectra` units: of the samples and rows of one; and of all that the
- * host keeps: all sets of buffers, weights, flags, the workspace. */
+/* Return bytes for blocks of `spectra` units. budget_slot_bytes(): of one set of buffers in this
+ * memory, for samples, rows, and all that stages leave between them. budget_block_bytes(): of all
+ * that the host keeps: as many sets as the backend needs, weights, flags, the workspace. */
 uint64_t budget_slot_bytes(const struct channelise_plan *work, const struct budget_group *group,
                            uint64_t spectra, enum stage_memory memory);
 uint64_t budget_block_bytes(const struct channelise_plan *work, const struct budget_group *group,
                             uint64_t spectra);
 
-/* Settles work->cache_bytes, for chunks of datasets, within `memory`. */
+/* Settles work->cache_bytes, for chunks of datasets, and work->unpackers. The cache holds a row of
+ * chunks if it fits half of `memory`, with BUDGET_BASE_BYTES and the threads that decompress; else
+ * the largest chunk, at least 1 MiB. */
 void budget_settle_cache(struct channelise_plan *work, uint64_t memory);
 
-/* Return bytes that no block takes, the cache being settled: to read chunked datasets, for rows on
- * their way into files of other formats, and these with all else. */
+/* Return bytes that no block takes, the cache and work->writers being settled: to read chunked
+ * datasets; for rows on their way into files of other formats; and these with all else, among it
+ * BUDGET_BASE_BYTES. */
 uint64_t budget_hdf5_bytes(const struct channelise_plan *work);
 uint64_t budget_formats_bytes(const struct channelise_plan *work);
 uint64_t budget_fixed_bytes(const struct channelise_plan *work);
@@ -50,8 +54,9 @@ uint64_t budget_fixed_bytes(const struct channelise_plan *work);
  * medians or to compress it. */
 uint64_t budget_end_bytes(const struct channelise_plan *work);
 
-/* Returns the bytes that a rank is planned to take, of `bytes` that were counted for a cut: in the
- * place of BUDGET_BASE_BYTES the program's own memory, as measured, with a reserve. */
+/* Returns the bytes that a rank is planned to take, of `bytes` that were counted for a cut with
+ * BUDGET_BASE_BYTES. In the place of these it takes the program's own memory, as measured, with a
+ * reserve, if that is less and the backend has no device. */
 uint64_t budget_stated(const struct job *job, enum backend_kind backend, uint32_t threads,
                        uint64_t bytes);
 

@@ -4,11 +4,12 @@
 
 #include "plan/channelise_plan.h"
 
-/* Settles work->chunking, the sizes in stages that follow from it, work->memory_bytes and
- * work->stage_bytes. Job, archive, filter and products of `work` are settled already. Fails with
- * USAGE: a budget that is too small (says how much is needed), dumps without a sensible common
- * multiple, far too many chunks. `begun`: streams and chunks as an earlier run has cut them, or
- * NULL. */
+/* Settles work->chunking, the sizes in stages that follow from it, and of `work` memory_bytes,
+ * stage_bytes, cache_bytes, unpackers, writers, fillers and groups.read_bytes. Job, archive, filter
+ * and products of `work` are settled already. `begun`: streams and chunks as an earlier run has cut
+ * them, or NULL. Fails with USAGE: a budget that is too small (says how much is needed), dumps
+ * without a sensible common multiple, more than CHUNK_MOST chunks, `begun` that does not fit the
+ * work; with DEVICE (memory). */
 status_t channelise_cut(struct channelise_plan *work, const struct chunking *begun);
 
 #endif

@@ -123,16 +123,17 @@ struct channelise_plan_cut {
 enum backend_kind channelise_plan_backend(const struct job *job, enum backend_kind settled);
 
 /* Plans a filter bank. `backend` is settled (not AUTO), `threads` of a rank is settled (>= 1).
- * `cut` may be NULL. The job and the archive must outlive it. Fails with USAGE: fewer raw spectra
- * than taps, sizes that do not fit, more channels than the backend makes, a memory budget that is
- * too small (the message gives the bytes); or DATA (the file of coefficients); with DEVICE,
- * STOPPED. */
+ * `cut` may be NULL. The job, the archive and cut->judged must outlive it. Fails with USAGE: fewer
+ * raw spectra than taps, sizes that do not fit, more channels than the backend makes, a memory
+ * budget that is too small (the message gives the bytes); or DATA (the file of coefficients); with
+ * DEVICE, STOPPED. */
 status_t channelise_plan_create(const struct job *job, const struct archive *archive,
                                 enum backend_kind backend, uint32_t threads,
                                 const struct channelise_plan_cut *cut,
                                 struct channelise_plan **out);
 void channelise_plan_destroy(struct channelise_plan *work);
-/* Frees the coefficients of all banks when they are no longer needed. Takes NULL. */
+/* Frees the coefficients of all banks, also those of products' specs (spec.bank.coeff), when they
+ * are no longer needed. Takes NULL. */
 void channelise_plan_drop_coefficients(struct channelise_plan *work);
 
 /* The bank that makes product i. */
@@ -210,8 +211,9 @@ static inline uint64_t channelise_plan_rows(const struct channelise_plan *work, 
 /* Returns the units of all streams together in a block. */
 uint64_t channelise_plan_block(const struct channelise_plan *work);
 
-/* Returns the threads that this rank should use: the job's, or the cores that the rank may run on,
- * shared by the `local_size` ranks of the machine unless they are bound apart. */
+/* Returns the threads that this rank should use, at least 1: the job's; or OMP_NUM_THREADS, if that
+ * is 1 .. 4096; or the cores that the rank may run on, shared by the `local_size` ranks of the
+ * machine unless they are bound apart, but no more than its share of machine_processors(). */
 uint32_t channelise_plan_threads(const struct job *job, int local_size);
 
 /* Appends notes on the plan for the user (things dropped, surprising defaults), as lines. Fails
@@ -221,13 +223,13 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
 /* ---- samples that a block is made of, through the filters before the filter banks, if any ---- */
 
 /* Computes the inputs of the spectra of all banks in units first .. first + count - 1: samples of
- * each stream (rows[0]), numbered from the observation's first, and after the filters rows of each
- * (filter_plan_needs()).
+ * each stream of the archive (rows[0]), numbered from the observation's first, and rows that each
+ * of the filter_plan_count() stages makes (rows[1] ...).
  *
  *   rows   [FILTER_PLAN_ROWS]
  *
- * `whole`: struct filter_plan's. Fails with USAGE as overlap_needs(), never for spectra of the
- * plan. */
+ * `whole`: with all rows of overlap-save's blocks, as they must be read; else only the necessary
+ * ones. Fails with USAGE as overlap_needs(), never for spectra of the plan. */
 status_t channelise_plan_samples(const struct channelise_plan *work, uint64_t first, uint64_t count,
                                  int whole, struct overlap_rows *rows);
 
@@ -256,7 +258,8 @@ uint64_t channelise_plan_shared(const struct channelise_plan *work);
 /* Returns the samples of a stream that enter the filter banks for `units` units: rows of the last
  * filter. */
 uint64_t channelise_plan_inputs(const struct channelise_plan *work, uint64_t units);
-/* Returns the maximum number of samples of a stream that a block of `units` units needs. */
+/* Returns the maximum number of samples of a stream that a block of `units` units reads, with those
+ * that other stations alone need (array_plan_spread()). */
 uint64_t channelise_plan_most_samples(const struct channelise_plan *work, uint64_t units);
 
 #endif

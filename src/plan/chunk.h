@@ -81,8 +81,9 @@ struct chunk_kept {
 };
 struct chunk_kept chunk_kept_of(const struct chunk_row *row, const struct chunk *chunk);
 
-/* The same of a chunk, and where that is in such a row: `count` pieces of `size` each, the first
- * one at `first`, `step` from one to the next. A chunk without part in it has no pieces. */
+/* The share of a chunk in a row of `whole` bytes (or of other units, in which the pieces are then):
+ * `count` pieces of `size` each, the first one at `first`, `step` from one to the next. A chunk
+ * without part in the row has no pieces. */
 struct chunk_pieces {
     uint64_t first, size, step, count;
 };
@@ -108,7 +109,7 @@ static inline struct stream_set chunk_streams(const struct chunk *chunk)
     return (struct stream_set){chunk->first_stream, chunk->streams, chunk->run, chunk->stride};
 }
 
-/* Returns the multiple of rows such that rows * row_bytes is a multiple of `page`. */
+/* Returns the smallest number of rows such that rows * row_bytes is a multiple of `page`. */
 uint64_t chunk_row_quantum(uint64_t row_bytes, uint64_t page);
 
 #endif

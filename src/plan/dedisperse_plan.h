@@ -70,9 +70,10 @@ struct dedisperse_plan {
 
 /* Plans a dedispersion. `backend` is settled, `threads` >= 1; `begun`: chunks as an earlier run has
  * cut them, or NULL. `job` and `fbh5` must outlive it. `number`: which of the job's dedispersions.
- * Fails with USAGE: missing DMs, ifs or channels, delays longer than the observation, a memory
- * budget that is too small (the message gives the bytes needed); with DEVICE (memory). Also fails
- * with DATA. */
+ * Fails with USAGE: missing DMs, ifs or channels, delays longer than the observation, more than
+ * 2^32 - 1 outputs of a DM, `begun` with other DMs or outputs, a memory budget that is too small
+ * (the message gives the bytes needed); with DATA: fewer than two channels, or frequencies that are
+ * not above 0; with DEVICE (memory). */
 status_t dedisperse_plan_create(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
                                 enum backend_kind backend, uint32_t threads,
                                 const struct chunking *begun, struct dedisperse_plan **out);
@@ -105,7 +106,8 @@ void dm_group_span(const struct dedisperse_plan *dedispersion, uint32_t first, u
 uint32_t dm_group_delay(const struct dedisperse_plan *dedispersion, const struct dm_group *group,
                         uint32_t dm, uint32_t channel);
 
-/* Returns the specification of the backend's stage for a group, with `samples` input samples. */
+/* Returns the specification of the backend's stage for a group, with at most `samples` input
+ * samples. It points into plan and group, which must outlive it. */
 struct dedisperse_spec dedisperse_plan_stage(const struct dedisperse_plan *dedispersion,
                                              const struct dm_group *group, uint64_t samples);
 
@@ -126,14 +128,15 @@ double dedisperse_plan_rounding(const struct dedisperse_plan *dedispersion, uint
  * its boxes and its noise extend over, rounded up to a length that suits the backend's search. */
 uint64_t dedisperse_plan_made(const struct dedisperse_plan *dedispersion, uint64_t block);
 
-/* Columns of a chunk's series that a search holds at a time. */
+/* Returns the times of each DM of a chunk that a search holds at a time. */
 uint64_t dedisperse_plan_held(const struct dedisperse_plan *dedispersion);
 
-/* Sets of buffers. */
+/* Returns the sets of buffers that a rank has. */
 uint32_t dedisperse_plan_slots(enum backend_kind backend);
 
 /* ---- For the plan's own files ---- */
-/* Computes minimum and maximum delay of every DM (each.least, each.most). Fails with DEVICE. */
+/* Computes minimum and maximum delay of every DM (each.least, each.most), and of them `overlap`;
+ * and the CRC of the table of delays. Fails with DEVICE (memory). */
 status_t dm_ranges_create(struct dedisperse_plan *dedispersion);
 
 /* Settles chunks, blocks and memory. Fails with USAGE. */

@@ -36,9 +36,9 @@ struct filter_coefficients {
 };
 
 /* Plans the filter of the prototype in `what`, whose coefficients have been read for filter
- * `number`, within coarse channels of such a band. The caller frees deripple.half. Fails with USAGE
- * (real samples, complex coefficients, no points, inputs that deripple_make() refuses), DEVICE
- * (memory). */
+ * `number`, within coarse channels of such a band. The caller frees out->half. Fails with USAGE
+ * (real samples, complex coefficients, no points, an earlier filter that decimates, inputs that
+ * deripple_make() refuses), DEVICE (memory). */
 status_t filter_coefficients_deripple(const struct job *job, uint32_t number,
                                       const struct sky_band *band,
                                       const struct job_filter_deripple *what, struct deripple *out);
@@ -50,7 +50,8 @@ const struct job_filter *filter_coefficients_of(const struct job *job, uint32_t 
  * been read (input/coefficients.h); without either, one that changes nothing. The filter must not
  * be one for dispersion. Fails with USAGE, naming file and key: edges outside of the band, edges on
  * the sky of several coarse channels, a design of more than FIR_MOST_TAPS coefficients, decimation
- * that aliases the passband, unless the job allows that; with DEVICE (memory). */
+ * that aliases the passband, unless the job allows that; as filter_coefficients_deripple(); with
+ * DEVICE (memory). */
 status_t filter_coefficients_make(const struct job *job, uint32_t number,
                                   const struct sky_band *band, struct filter_coefficients *out);
 void filter_coefficients_free(struct filter_coefficients *coefficients);

@@ -43,7 +43,9 @@ enum { FILTER_PLAN_ROWS = JOB_FILTERS + 2 };
 /* Plans the filters. `archive` and `job` must outlive it; `choices` [filters of the plan]: as they
  * were settled, NULL: by rule. A job of voltages without filters gets one that changes nothing.
  * Gives NULL for a job without any. Fails with USAGE: what filter_coefficients.h refuses; fewer
- * samples than taps; a chirp longer than the observation; or DEVICE (memory). */
+ * samples than taps; of dispersion no frequencies, voltages that were dedispersed before, edges out
+ * of range, a chirp longer than the observation; as synthesis_plan_create(), filter_choose(); with
+ * DEVICE (memory). */
 status_t filter_plan_create(const struct job *job, const struct archive *archive,
                             enum backend_kind backend, uint32_t threads,
                             const struct filter_choice *choices, struct filter_plan **out);
@@ -52,21 +54,23 @@ void filter_plan_destroy(struct filter_plan *plan);
 /* Returns the voltages after the last filter. */
 const struct archive *filter_plan_seen(const struct filter_plan *plan);
 
-/* Return the coding of the input samples, and the number of input streams that become one. */
+/* Return the coding of the input samples, and the number of input streams that become one (1 for
+ * `plan` NULL). */
 const struct sample_coding *filter_plan_coding(const struct filter_plan *plan);
 uint32_t filter_plan_fan(const struct filter_plan *plan);
 
-/* Return how many stages there are: the last rows' place below. */
+/* filter_plan_count(): returns the number of stages, a synthesis included: the place of the last
+ * rows below. filter_plan_stage(): returns stage i of these. */
 uint32_t filter_plan_count(const struct filter_plan *plan);
 const struct stage_plan *filter_plan_stage(const struct filter_plan *plan, uint32_t i);
 
 /* Computes the maximum number of rows of each stage that any `wanted` rows of the last one need:
- * rows[filter_plan_count() + 1]. */
+ * rows[filter_plan_count() + 1], rows[0] samples of the archive. */
 void filter_plan_lengths(const struct filter_plan *plan, uint64_t wanted, uint64_t *rows);
 
 /* filter_plan_row_bytes(): bytes of a row of one stream of stage i of filter_plan_count(): float,
- * or two. filter_plan_stride(): rows from stream to stream, so that each begins where kernels
- * require it. */
+ * or two. filter_plan_stride(): rows from stream to stream for `rows` of each: a multiple of 16, so
+ * that each begins where kernels require it. */
 uint32_t filter_plan_row_bytes(const struct filter_plan *plan, uint32_t i);
 uint64_t filter_plan_stride(uint64_t rows);
 

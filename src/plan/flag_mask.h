@@ -32,8 +32,8 @@ struct flag_mask_part {
     uint64_t first, channels;
 };
 
-/* Marks (FLAG_MASK) what of a part of a cell is masked. Not for several threads at once. Fails with
- * DATA.
+/* Sets FLAG_MASK where a part of row `cell` of cells, counted from the product's first, is masked;
+ * other flags stay. Not for several threads at once. Fails with DATA.
  *
  *   flags   uint8 [ifs][channels] */
 status_t flag_mask_mark(flag_mask_t *mask, uint64_t cell, const struct flag_mask_part *part,

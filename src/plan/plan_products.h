@@ -7,9 +7,10 @@
 /* Returns the backend's output for a product: of flagged power its cells. */
 struct channelise_output plan_ifs_output(const struct job_product *job);
 
-/* Settles work->products (but the coefficients) and work->groups.quantum. Banks, rows and weights
- * are settled already. Fails with USAGE: fewer spectra than a dump has, channels that there are
- * not, sizes that do not fit; with DATA, DEVICE, STOPPED. */
+/* Settles work->products (but the coefficients), work->groups.quantum and groups.coarse, and bits
+ * of the banks' outputs. Banks, rows and weights are settled already. Fails with USAGE: fewer
+ * spectra than a dump has, channels that there are not, sizes that do not fit; with DATA, DEVICE,
+ * STOPPED. */
 status_t plan_products_settle(struct channelise_plan *work);
 
 /* Return how streams make rows of a product of a filter bank: of its numbers, weights, and cells.
@@ -18,7 +19,8 @@ struct chunk_row plan_products_row(const struct product_spec *spec);
 struct chunk_row plan_products_weights_row(const struct product_spec *spec);
 struct chunk_row plan_products_cells_row(const struct product_spec *spec);
 
-/* Returns the bytes of a row of product i, of `streams` streams, as the backend makes it. */
+/* Returns the bytes of a row of product i, of `streams` streams, as the backend makes it; of
+ * visibilities and sums of stations beside beams always of all streams. */
 uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams);
 
 /* Returns the bytes of a row of squares that the backend makes to judge cells; 0: none. */

@@ -37,9 +37,11 @@ struct stage_kind {
 /* Returns how an archive stores its samples, for backends. */
 struct sample_coding stage_plan_coding(const struct archive *in);
 
-/* Parts of all stages' plans. stage_plan_see(): `seen`, the voltages that leave the stage, from
- * those that come in. stage_plan_see_gaps(): its gaps, which are rows that are made of gaps alone;
- * reach, rows and fan are settled. Fails with DEVICE (memory). */
+/* Parts of all stages' plans. stage_plan_see(): sets `seen`, the voltages that leave the stage,
+ * from those that come in, whose arrays it shares; offset_seconds is added to theirs; rows are
+ * settled. stage_plan_see_gaps(): then sets the gaps of `seen`, which are rows that are made of
+ * gaps alone; reach and fan are settled, too. Fails with USAGE as overlap_makes(), DEVICE (memory).
+ * stage_plan_free(): frees the stage's own arrays. */
 void stage_plan_see(const struct archive *in, int is_complex, double sample_rate_hz,
                     double offset_seconds, struct stage_plan *plan);
 status_t stage_plan_see_gaps(const struct archive *in, struct stage_plan *plan);
@@ -75,9 +77,10 @@ double synthesis_bank_low(const struct synthesis_bank *bank, const struct archiv
 
 /* The synthesis filter of a job: the dual (dsp/fir/dual.h) of the prototype that made its channels,
  * which the archive or a file says. Rank 0 makes it and packs it; the others unpack. */
-/* Gives job->synthesise its filter, if there is a `synthesise`. Fails with USAGE: as
- * synthesis_bank_find(); a prototype that is not said, or does not fit; an accuracy that is not
- * reached (says which is); with DATA: the file; with DEVICE (memory). */
+/* Gives job->synthesise its filter, if there is a `synthesise`. Fails with USAGE: real samples,
+ * fewer than 2 channels, channels that are not one spacing apart, or that are not alike in all
+ * coarse channels; a prototype that is not said, or does not fit; an accuracy that is not reached
+ * (says which is); with DATA: the file; with DEVICE (memory). */
 status_t synthesis_filter_make(struct job *job, const struct archive *archive);
 
 struct synthesis_plan {
@@ -94,14 +97,15 @@ struct synthesis_plan {
 
 /* Plans the synthesis of `samples` of the archive. Sets NULL for a job without `synthesise`.
  * `archive` must outlive it, `job` has its filter (synthesis_filter_make()). Fails with USAGE:
- * fewer spectra than a sample is made of, as synthesis_bank_find(); with DEVICE (memory). */
+ * fewer spectra than a sample is made of; channels that were dedispersed coherently, each to a
+ * frequency of its own; channels as synthesis_filter_make() refuses them; with DEVICE (memory). */
 status_t synthesis_plan_create(const struct job *job, const struct archive *archive,
                                struct overlap_rows samples, uint32_t threads,
                                struct synthesis_plan **out);
 void synthesis_plan_destroy(struct synthesis_plan *plan);
 
-/* Appends "synthesis of 32 channels, 32 points, hop 27, 24 taps from -128 on, error -101.3 dB": for
- * products. Fails with DEVICE (memory). It begins with that word. */
+/* Beginning of the line about a synthesis in a product's `filters`: "synthesis of 32 channels, 32
+ * points, hop 27, 24 taps from -128 on, error -101.3 dB". */
 extern const char synthesis_plan_word[];
 
 #endif

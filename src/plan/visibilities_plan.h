@@ -32,14 +32,16 @@ static inline uint32_t visibilities_pol(uint32_t pols, uint32_t q, int is_second
     return pols == 1 ? 0 : of[q][is_second != 0];
 }
 
-/* Plans product i of the job, whose bank is settled. Fails with USAGE: no `array`, a centre that is
- * fixed to the ground, a pair that there is not, more than two polarisations, an average that does
- * not divide the channels of a coarse one; or DEVICE (memory). */
+/* Plans product i of the job, whose bank is settled. Fails with USAGE: no `array`, stations
+ * without positions, an archive without a start, a centre that is fixed to the ground, a pair that
+ * there is not, no pair, several beams, more than two polarisations, an average that does not
+ * divide the channels of a coarse one; with DEVICE (memory). */
 status_t visibilities_plan_create(const struct channelise_plan *work, uint32_t i,
                                   struct visibilities_plan **out);
 void visibilities_plan_destroy(struct visibilities_plan *plan); /* takes NULL */
 
-/* Sets the specification of its correlation for blocks of `units` units. */
+/* Sets the specification of the correlation of product i for blocks of `units` units; its arrays
+ * are the plan's. */
 void visibilities_plan_spec(const struct channelise_plan *work, uint32_t i, uint64_t units,
                             struct correlate_spec *out);
 
