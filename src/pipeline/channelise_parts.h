@@ -53,21 +53,23 @@ struct weights_block {
  * unreadable samples. Fails with DEVICE (memory). */
 status_t weights_begin(weights_t *weights, const struct weights_block *block, uint64_t *missing);
 
-/* Returns the rows of product i that the block completes: those of streams that lack too much
- * become NaN, power is renormalised. *holes: char [rows], 1: some of the row became NaN by what
- * could not be read; NULL: none did. Gives the weights, float [rows][streams].
+/* Corrects the rows of product i that the block completes: streams that lack too much become NaN,
+ * power is renormalised. *holes: char [rows], 1: some of the row became NaN by what could not be
+ * read; NULL: none did. Returns the weights, float [rows][streams], until the next block begins, as
+ * *holes.
  *
  *   data   float [rows][streams][nchannels] (x 2 if spectra) */
 const float *weights_apply(weights_t *weights, uint32_t i, uint64_t rows, void *data,
                            const char **holes);
 
-/* Returns the lost weights of rows that are combined (pipeline/finish/finish.h); NULL: none.
- * weights_note_blank() then counts rows of lines that became NaN by weights. */
+/* Returns the lost weights of rows that are combined (pipeline/finish/finish.h), until the next
+ * call for any product; NULL: none. weights_note_blank() then counts `lines` rows of lines that
+ * became NaN by weights. */
 const struct combine_weights *weights_lost(weights_t *weights, uint32_t i);
 void weights_note_blank(weights_t *weights, uint32_t i, uint64_t lines);
 
 /* Returns the rows of single streams in product i that became NaN so far, but not because of
- * unreadable input. */
+ * unreadable input; 0 for NULL. */
 uint64_t weights_blanked(const weights_t *weights, uint32_t i);
 
 /* Check that power stays within the range of 32-bit floats: sums beyond 3.4e38 are infinite, and
@@ -76,12 +78,13 @@ uint64_t weights_blanked(const weights_t *weights, uint32_t i);
 typedef struct range range_t;
 
 /* Creates the check; *out = NULL if it is not needed, which is the same on all ranks. `work` must
- * outlive it. Fails with DEVICE (memory). */
+ * outlive it, and still has its coefficients. The caller calls range_destroy() in any case. Fails
+ * with DEVICE (memory). */
 status_t range_create(const struct channelise_plan *work, range_t **out);
 void range_destroy(range_t *range);
 
 /* Counts values of a product so far: `large`, infinite or NaN; `small`, zero or smaller than normal
- * floats, where the maximum of their spectrum is hardly larger. */
+ * floats, where the maximum of their spectrum is hardly larger. None for NULL. */
 void range_counts(const range_t *range, uint32_t product, uint64_t *large, uint64_t *small);
 
 /* One block under way: its buffers, where its samples are and where its rows belong. */
@@ -175,7 +178,8 @@ status_t channelising_write(void *context, void *of);
  * them. Fails as the sink does. */
 status_t channelising_settle(void *context);
 
-/* Returns the output that product i comes of, of its bank's stage. */
+/* Returns the number of the output of its bank's maker that product i is; the maker must make it.
+ */
 uint32_t channelising_output(const struct channelise_plan *work, uint32_t i);
 
 #endif

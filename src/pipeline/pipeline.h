@@ -16,8 +16,8 @@
 typedef struct pipeline pipeline_t;
 struct flag_block; /* product/flagged.h */
 
-/* Receives the rows of a chunk, in the writer thread: rows first_row .. first_row + rows - 1 of
- * product i.
+/* Receives the rows of a chunk, one call at a time: in the writer thread, but put() perhaps in a
+ * thread of its own. Rows first_row .. first_row + rows - 1 of product i:
  *
  *   data   float [rows][ifs][frequencies] (x 2 if spectra) of the chunk's streams, as the product
  *          has them
@@ -29,8 +29,9 @@ struct flag_block; /* product/flagged.h */
  * these, flag() gets the flags of the cells (cells after the last row belong to none). For products
  * in few bits, step() gets the scales of blocks of rows that are complete by now. After all rows of
  * a chunk, end() gets its counts of each product (NULL: none). Chunks do not mix. A function that
- * is NULL is not called. Fails with NO_SPACE, DATA, DEVICE (memory); with USAGE if an existing
- * export differs. */
+ * is NULL is not called; but step() is needed for products in few bits, and put() for voltages and
+ * dedispersed series. Fails with NO_SPACE, DATA, DEVICE (memory); with USAGE if an existing export
+ * differs. */
 struct pipeline_sink {
     void *context;
     status_t (*put)(void *context, uint32_t product, const struct chunk *chunk, uint64_t first_row,
@@ -46,21 +47,24 @@ struct pipeline_sink {
 
 /* ---- For who has a pipeline ---- */
 
-/* Ends the threads when their current block is done, and drops the other blocks. */
+/* Ends the threads when their current block is done, and drops the other blocks. Takes NULL; not
+ * for a pipeline that hangs. */
 void pipeline_destroy(pipeline_t *pipeline);
 
-/* Sets the limit: the pipeline fails if it makes no progress for `seconds` seconds; 0: no limit. */
+/* Sets the limit: the pipeline fails with DATA if it makes no progress for `seconds` seconds; 0: no
+ * limit. */
 void pipeline_limit(pipeline_t *pipeline, double seconds);
 
 /* Returns whether it has failed by pipeline_limit(): its threads hang, and cannot be ended. */
 int pipeline_hangs(const pipeline_t *pipeline);
 
-/* Processes one chunk; its last rows may still be in flight on return. `driver` may be NULL. Fails
- * as reader, backend or writer do. */
+/* Processes one chunk; its last rows may still be in flight on return. Returns early, without a
+ * failure, if the driver cancels the work. `driver` may be NULL. Fails as reader, backend, writer
+ * or pipeline_limit() say. */
 status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk);
 
-/* Waits for blocks in flight, and writes them, unless the driver cancels the work. Fails as reader,
- * backend or writer do. */
+/* Waits for blocks in flight, and writes them, unless the driver (may be NULL) cancels the work.
+ * Fails as pipeline_chunk(). */
 status_t pipeline_finish(pipeline_t *pipeline, driver_t *driver);
 
 /* Frees the memory of blocks, after which there are no more: what follows a chunk's last row takes
@@ -120,7 +124,8 @@ struct pipeline_stages {
     void (*destroy)(void *context);
 };
 
-/* Starts the threads. When this succeeds, the context is the pipeline's. Fails with DEVICE. */
+/* Starts the threads, for at most `slots` slots; copies *stages. When this succeeds, the context is
+ * the pipeline's, whose pipeline_destroy() calls destroy(). Fails with DEVICE. */
 status_t pipeline_create(uint32_t slots, const struct pipeline_stages *stages, pipeline_t **out);
 void *pipeline_context(const pipeline_t *pipeline);
 

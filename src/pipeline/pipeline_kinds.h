@@ -20,7 +20,7 @@ typedef struct filter_chain filter_chain_t;
 struct filter_block {
     buffer_t *rows[FILTER_PLAN_ROWS - 1];        /* of each stage */
     size_t *re, *im;                             /* [streams] offsets of the last filter's rows */
-    struct overlap_rows needs[FILTER_PLAN_ROWS]; /* filter_plan_needs(), whole */
+    struct overlap_rows needs[FILTER_PLAN_ROWS]; /* channelise_plan_samples(), whole */
     uint64_t stride;                             /* of the last filter's rows */
 };
 
@@ -49,12 +49,14 @@ status_t filter_chain_run(filter_chain_t *chain, struct filter_block *block, buf
 /* Buffers and stages of this rank on `backend`. When a device's memory is full, blocks are halved
  * until they fit. Rows of product i also stay in resident[i] (of MOST_OUTPUTS; NULL: none do)
  * where, when work begins, there is one, and they are of all streams. All arguments and the sink's
- * context must outlive the pipeline. Fails with USAGE, DEVICE. */
+ * context must outlive the pipeline; *sink is copied. `work` needs its coefficients until then.
+ * Fails with USAGE if there are too many pairs of streams; with DATA if a product that is judged is
+ * unreadable; with DEVICE. */
 status_t channelise_pipeline_create(const struct channelise_plan *work, backend_t *backend,
                                     const struct pipeline_sink *sink,
                                     resident_rows_t *const *resident, pipeline_t **out);
 
-/* Returns what happened to rows of a product on this rank. */
+/* Returns what happened to rows of a product on this rank; after pipeline_finish(). */
 struct made_counts {
     uint64_t large, small; /* values of power that floats do not hold (channelise_parts.h) */
     uint64_t blanked;      /* rows of single streams that became NaN because too many samples of
@@ -73,28 +75,31 @@ const struct agreement_whole *channelise_pipeline_wholes(const pipeline_t *pipel
 /* Returns whether product i needs first scales. */
 int first_scales_are_wanted(const struct channelise_plan *work, uint32_t i);
 
-/* Floats of product i: scale, then offset, of all lines. */
+/* Returns the floats of product i: the scale, then the offset, of each frequency of all ifs. */
 size_t first_scales_count(const struct channelise_plan *work, uint32_t i);
 
-/* Allocates the scales of products with `first_scales`. Fails with DEVICE. */
+/* Allocates first_scales of the products that need some, zeroed; channelise_plan_destroy() frees
+ * them. Fails with DEVICE. */
 status_t first_scales_make_room(struct channelise_plan *work);
 
-/* Computes the scales from the first block of all streams, by a pipeline of its own. A line without
- * a number there, or with zeros alone, has the mean of the scales and offsets of its if; an if of
- * such lines alone that of the same polarisation of other stations and beams, or of the powers (I,
- * A A*, B B*). `patience`: seconds without a sign of work after which it fails; 0: no end. Fails as
- * a pipeline does, or with DATA: a product all of whose lines are such. */
+/* Computes the scales for which there is room, from the first block of all streams, by a pipeline
+ * of its own. A line without a number there, or with zeros alone, has the mean of the scales and
+ * offsets of its if; an if of such lines alone that of the same polarisation of other stations and
+ * beams, or of the powers (I, A A*, B B*). `patience`: seconds without a sign of work after which
+ * it fails; 0: no end. Fails as a pipeline does, or with DATA: a product all of whose lines are
+ * such. */
 status_t first_scales_make(struct channelise_plan *work, backend_t *backend, double patience);
 
 /* Creates the pipeline, as channelise_pipeline_create(). Rows of the filterbank that an earlier
  * pass has left `between` are not read (NULL: there are none); a full device drops these first. The
  * sink gets rows [DMs of the chunk][times of a block]: `chunk` then has the block's times as its
- * streams. Fails with USAGE, DATA, DEVICE (memory). */
+ * streams. Of a search it gets struct peak [DMs of the chunk][cells of a block of noise]: of
+ * product 1, or of 0 if the series are not written. Fails with USAGE, DATA, DEVICE (memory). */
 status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_t *backend,
                                     const struct device_carry *between,
                                     const struct pipeline_sink *sink, pipeline_t **out);
 
-/* Returns the share of the input that was already on the device. */
+/* Returns the share of the input so far that was already on the device, 0 .. 1. */
 double dedisperse_pipeline_carried(const pipeline_t *pipeline);
 
 #endif

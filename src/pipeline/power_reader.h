@@ -6,7 +6,8 @@
 
 typedef struct power_reader power_reader_t;
 
-/* Opens the filterbank of a dedispersion. Fails with DATA, DEVICE. */
+/* Opens the filterbank of a dedispersion, which must outlive the reader. Fails with DATA, DEVICE.
+ */
 status_t power_reader_create(const struct dedisperse_plan *dedispersion, power_reader_t **out);
 void power_reader_destroy(power_reader_t *reader);
 
@@ -22,7 +23,8 @@ struct power_reader_part power_reader_clip(const struct dedisperse_plan *dedispe
  * observation as zeros.
  *
  *   out   [count][nchannels] of the plan's format
- *   bad   char [count] 1: the sample was unreadable, and is zeros; NULL unless run.on_bad is nan
+ *   bad   char [count] 1: a row of the sample was unreadable, and counts as zeros; NULL unless, and
+ *         only unless, run.on_bad is nan
  *
  * May use HDF5: one thread at a time. Fails with DATA, DEVICE (memory). */
 status_t power_reader_read(power_reader_t *reader, int64_t first, uint64_t count, void *out,
@@ -52,7 +54,8 @@ void left_out_free(struct left_out *list);
 status_t left_out_keep(const struct left_out *before, uint64_t from, uint64_t count,
                        struct left_out *list);
 
-/* Finds NaN among inputs from .. from + count - 1, which were just read, and sets them to 0.
+/* Appends NaN and bad samples among inputs from .. from + count - 1, which were just read, to the
+ * list, and sets them to 0.
  *
  *   samples   [from + count][nchannels] of the plan's format
  *   bad       char [from + count] 1: unreadable; NULL: none is
@@ -67,8 +70,8 @@ status_t left_out_find(const struct dedisperse_plan *plan, power_reader_t *reade
  *
  *   out     float [ndms][stride]
  *   holes   char [ndms] 1: some became NaN because samples of theirs were unreadable
- *   share   [ndms][stride] share of the channels that entered, BOXCAR_ALL being all; 0: NaN;
- *           NULL: not needed
+ *   share   [ndms][stride] share of the channels that entered, BOXCAR_ALL being all; 0: NaN; not
+ *           set if the list is empty, as all entered; NULL: not needed
  *
  * Sets *has_holes to whether there is any hole. Fails with DEVICE (memory). */
 status_t left_out_scale(const struct dedisperse_plan *plan, const struct dm_group *group,

@@ -23,7 +23,8 @@ status_t runs_add(struct runs *runs, struct run run);
 status_t runs_add_all(struct runs *runs, const struct runs *more);
 /* Puts them in order; what meets becomes one, so that a sample is in one at most. */
 void runs_join(struct runs *runs);
-/* Computes the samples of `from` that are not in `less`, both joined. Fails likewise. */
+/* Computes the samples of `from` that are not in `less`, both joined, in place of what *out had;
+ * `out` is neither of them. Fails likewise. */
 status_t runs_subtract(const struct runs *from, const struct runs *less, struct runs *out);
 /* Returns how many samples of joined runs are among first .. end - 1. */
 uint64_t runs_count(const struct runs *runs, int64_t first, int64_t end);
@@ -44,8 +45,8 @@ void shares_free(struct shares *shares);
 /* Appends a share: each sample of `run` has lost `lost` / LOST_WHOLE. Fails with DEVICE (memory).
  */
 status_t shares_add(struct shares *shares, struct run run, uint32_t lost);
-/* Unites all samples of joined `whole`, and those of `partly` that are not among them. Fails
- * likewise. */
+/* Unites all samples of joined `whole`, and those of `partly` that are not among them, in place of
+ * what *out had. `work`: memory for it. Fails likewise. */
 status_t shares_unite(const struct runs *whole, const struct shares *partly, struct runs *work,
                       struct shares *out);
 
@@ -60,8 +61,8 @@ struct runs_scan {
 
 enum { RUNS_TILE = 8 /* streams: a cache line of most archives */ };
 
-/* Adds those of streams first_stream .. first_stream + streams - 1 (at most RUNS_TILE) of the input
- * to `found`, joined. Fails likewise. */
+/* Appends those of streams first_stream .. first_stream + streams - 1 (at most RUNS_TILE) of the
+ * input to `found`, which are joined if they were empty. Fails likewise. */
 status_t runs_find(const struct runs_scan *scan, uint32_t first_stream, uint32_t streams,
                    struct runs found[RUNS_TILE]);
 
@@ -77,16 +78,16 @@ typedef struct filtered filtered_t;
 
 void filtered_destroy(filtered_t *filtered);
 
-/* Creates the losses of the filters, for up to `samples` input samples at a time; the plan must
- * outlive it. Fails with DEVICE (memory). */
+/* Creates the losses of the filters, for up to `samples` input samples at a time. The plan, which
+ * must outlive it, has filters and no synthesis. Fails with DEVICE (memory). */
 status_t filtered_create(const struct filter_plan *plan, uint64_t samples, filtered_t **out);
 
 /* Loss of rows rows[count].first .. end - 1 of the last filter, in 1 / LOST_WHOLE, of a
  * stream (as the archive counts selected ones) whose samples have lost these shares, disjoint.
  *
- *   rows   [count + 1]: filter_plan_needs(), not whole
+ *   rows   [count + 1]: channelise_plan_samples_of()
  *
- * Gives uint32 [rows], until it is called again. */
+ * Returns uint32 [rows of the last filter], until it is called again. */
 const uint32_t *filtered_lost(filtered_t *filtered, uint32_t stream,
                               const struct overlap_rows *rows, const struct shares *shares);
 

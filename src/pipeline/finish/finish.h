@@ -119,7 +119,8 @@ struct finish_rows {
 status_t finish_pool(const struct channelise_plan *work, pool_t **out);
 
 /* Creates the steps of product i, for blocks of up to `rows` of the backend's rows. *out = NULL if
- * there are none. `work` and the pool (may be NULL) must outlive it. Fails with DEVICE (memory). */
+ * there are none. `work` and the pool (may be NULL) must outlive it. Fails with DATA if a product
+ * that is judged is unreadable; with DEVICE (memory). */
 status_t finish_create(const struct channelise_plan *work, uint32_t i, uint64_t rows, pool_t *pool,
                        finish_t **out);
 void finish_destroy(finish_t *finish);
@@ -156,7 +157,8 @@ static inline void finish_each(const struct finish_rows *rows, uint64_t tasks, p
     }
 }
 
-/* The rows that a step has made stay while the next ones are made (`next` NULL: they need not). */
+/* Exchanges *made, the memory of rows that a step has just made, and *next, so that these rows stay
+ * while the next ones are made. Does nothing if *next is NULL: they need not stay. */
 static inline void finish_turn(void **made, void **next)
 {
     void *last = *made;
