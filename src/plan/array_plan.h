@@ -101,9 +101,10 @@ double array_plan_beam_delay(const struct channelise_plan *work, uint32_t beam, 
  * renewed. Fails with DEVICE (memory). */
 status_t array_plan_words(const struct channelise_plan *work, struct text *out);
 
-/* Appends notes for the user, as lines: the first 4 of the centre, beams and products' centres that
- * are below the horizon in the whole observation; of given delays the array's centre alone. Fails
- * with USAGE (dates), DEVICE (memory). */
+/* Appends notes for the user, as lines: which of the centre, the beams and the products' centres
+ * are below the horizon in the whole observation, at most 4. With a file of delays (calc), or
+ * without positions of stations, only the centre is checked. Fails with USAGE (dates), DEVICE
+ * (memory). */
 status_t array_plan_notes(const struct channelise_plan *work, struct text *out);
 
 /* Returns how many more samples a block reads than each stream of it needs; 0 without a plan. */

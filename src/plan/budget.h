@@ -29,8 +29,8 @@ status_t budget_measure_group(const struct channelise_plan *work, struct budget_
 uint64_t budget_least(const struct channelise_plan *work);
 int budget_fits_device(const struct channelise_plan *work, const struct budget_group *group);
 
-/* Return bytes for blocks of `spectra` units. budget_slot_bytes(): of one set of buffers in this
- * memory, for samples, rows, and all that stages leave between them. budget_block_bytes(): of all
+/* Return bytes for blocks of `spectra` units. budget_slot_bytes(): of one set of buffers in
+ * `memory`, for samples, rows, and all that stages leave between them. budget_block_bytes(): of all
  * that the host keeps: as many sets as the backend needs, weights, flags, the workspace. */
 uint64_t budget_slot_bytes(const struct channelise_plan *work, const struct budget_group *group,
                            uint64_t spectra, enum stage_memory memory);

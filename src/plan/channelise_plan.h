@@ -23,7 +23,7 @@ struct channelise_plan_product {
     double *gains;                          /* likewise */
     struct visibilities_plan *visibilities; /* plan/visibilities_plan.h; NULL: none */
     struct flag_mask *mask;                 /* of flagged power (plan/flag_mask.h); NULL: none */
-    float *first_scales; /* of quantised rows with has_first_scales: scale, then offset, of each
+    float *first_scales; /* of quantised rows with spec.steps.are_first: scale, then offset, of each
                             frequency of all ifs; NULL: not known yet */
 };
 
@@ -65,7 +65,7 @@ struct channelise_plan {
     const struct job *job;
     const struct archive *archive; /* what is read */
     struct filter_plan *filters;   /* NULL: none */
-    struct text filter_words;      /* filter_plan_words() */
+    struct text filter_words;      /* a line for the synthesis and each filter: of products */
     const struct archive *seen;    /* input of the filter bank, after the filters; else archive */
     const struct archive *formed;  /* of which products are: beams in the place of stations; else
                                       seen */

@@ -106,8 +106,8 @@ void dm_group_span(const struct dedisperse_plan *dedispersion, uint32_t first, u
 uint32_t dm_group_delay(const struct dedisperse_plan *dedispersion, const struct dm_group *group,
                         uint32_t dm, uint32_t channel);
 
-/* Returns the specification of the backend's stage for a group, with at most `samples` input
- * samples. It points into plan and group, which must outlive it. */
+/* Returns the specification of the backend's stage for a group, for runs of at most `samples`
+ * outputs of each DM. It points into plan and group, which must outlive it. */
 struct dedisperse_spec dedisperse_plan_stage(const struct dedisperse_plan *dedispersion,
                                              const struct dm_group *group, uint64_t samples);
 

@@ -10,8 +10,9 @@
 
 /* Compares a product with `spec`, but for spec->compression. `is_moved`: its input has another
  * name, so that names of files are ignored. A product of an older format_version may lack
- * attributes, or have others, or other words in them. Fails with DATA, naming the first difference
- * with both values and the number of differences; with DEVICE; as product_create(). */
+ * attributes and objects, have others, or have other words in attributes that explain. Fails with
+ * DATA, naming the first difference with both values and the number of differences; with DEVICE; as
+ * product_create(). */
 status_t compare_product(const struct product *product, int is_moved,
                          const struct product_spec *spec);
 

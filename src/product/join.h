@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* Joins parts, [count] in any order, to the file `path`, and appends a summary to `said`. A file
- * that has been joined of the same parts before is complete. Fails with USAGE if parts do not fit
+ * to which these parts were joined before stays as it is. Fails with USAGE if parts do not fit
  * each other (the message gives the difference), a part would be written, or another file has the
  * name (unless `force`); with DATA, NO_SPACE, DEVICE, STOPPED. */
 status_t join_parts(char *const *parts, uint32_t count, const char *path, int force,

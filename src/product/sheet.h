@@ -28,9 +28,7 @@ struct sheet {
     uint64_t scale_rows; /* 0: they have none */
 };
 
-/* Returns the name of dataset `which`, below SHEET_BESIDES, of those beside a bank that can be
- * shown.
- */
+/* Returns the name of dataset `which` (below SHEET_BESIDES) beside a bank that can be shown. */
 enum { SHEET_BESIDES = 4 };
 const char *sheet_beside(int which);
 

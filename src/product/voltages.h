@@ -108,8 +108,8 @@ status_t voltages_add_gap(struct voltages_gaps *gaps, uint64_t first, uint64_t c
                           uint64_t stream);
 
 /* Returns the description of an archive's selected streams, which points into the archive. Not set:
- * samples, format, packing, nibbles, scale, gaps, missing value, names, frequencies and positions.
- */
+ * samples, format, packing, nibbles, scale, gaps, missing value, names, frequencies and positions
+ * of stations. */
 struct voltages_spec voltages_of_archive(const struct archive *archive);
 
 /* Writes everything that `spec` states into a new file, with the names, frequencies and positions
