@@ -49,7 +49,7 @@ status_t filter_chain_run(filter_chain_t *chain, struct filter_block *block, buf
 /* Buffers and stages of this rank on `backend`. When a device's memory is full, blocks are halved
  * until they fit. Rows of product i also stay in resident[i] (of MOST_OUTPUTS; NULL: none do)
  * where, when work begins, there is one, and they are of all streams. All arguments and the sink's
- * context must outlive the pipeline; *sink is copied. `work` needs its coefficients until then.
+ * context must outlive the pipeline; *sink is copied. `work` still has its coefficients.
  * Fails with USAGE if there are too many pairs of streams; with DATA if a product that is judged is
  * unreadable; with DEVICE. */
 status_t channelise_pipeline_create(const struct channelise_plan *work, backend_t *backend,
@@ -93,8 +93,9 @@ status_t first_scales_make(struct channelise_plan *work, backend_t *backend, dou
 /* Creates the pipeline, as channelise_pipeline_create(). Rows of the filterbank that an earlier
  * pass has left `between` are not read (NULL: there are none); a full device drops these first. The
  * sink gets rows [DMs of the chunk][times of a block]: `chunk` then has the block's times as its
- * streams. Of a search it gets struct peak [DMs of the chunk][cells of a block of noise]: of
- * product 1, or of 0 if the series are not written. Fails with USAGE, DATA, DEVICE (memory). */
+ * streams. Of a search it gets struct peak [DMs of the chunk][cells of a block of noise]
+ * likewise, as product 1, or 0 if the series are not written. Fails with USAGE, DATA, DEVICE
+ * (memory). */
 status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_t *backend,
                                     const struct device_carry *between,
                                     const struct pipeline_sink *sink, pipeline_t **out);
