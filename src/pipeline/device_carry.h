@@ -19,8 +19,9 @@ struct device_carry {
     struct identity files[MOST_OUTPUTS];
 };
 
-/* Reserves device memory for products that will be dedispersed there. Fails with DEVICE
- * (memory). */
+/* Creates stores on the device for rows of products that will be dedispersed there, where the
+ * backend keeps rows and no later step changes them. They take memory when rows come. Fails with
+ * DEVICE (memory). */
 status_t device_carry_begin(struct device_carry *between, backend_t *backend,
                             const struct channelise_plan *work);
 

@@ -46,10 +46,10 @@ status_t filter_chain_run(filter_chain_t *chain, struct filter_block *block, buf
                           const struct sample_input *input, struct stream_set streams,
                           struct overlap_rows counted, struct sample_input *out);
 
-/* Buffers and stages of this rank on `backend`. When a device's memory is full, blocks are halved
- * until they fit. Rows of product i also stay in resident[i] (of MOST_OUTPUTS; NULL: none do)
- * where, when work begins, there is one, and they are of all streams. All arguments and the sink's
- * context must outlive the pipeline; *sink is copied. `work` still has its coefficients.
+/* Creates buffers and stages of this rank on `backend`. When a device's memory is full, blocks are
+ * halved until they fit. Rows of product i of all streams are also kept in resident[i], if that is
+ * not NULL when they are made; `resident` [MOST_OUTPUTS], or NULL: none are kept. All arguments and
+ * the sink's context must outlive the pipeline; *sink is copied. `work` still has its coefficients.
  * Fails with USAGE if there are too many pairs of streams; with DATA if a product that is judged is
  * unreadable; with DEVICE. */
 status_t channelise_pipeline_create(const struct channelise_plan *work, backend_t *backend,

@@ -49,8 +49,9 @@ struct left_out {
 
 void left_out_free(struct left_out *list);
 
-/* Begins a list with what is known of inputs from .. from + count - 1 of another block, or of the
- * one before in the same list, which are the first ones of this. Fails with DEVICE (memory). */
+/* Begins a block's list with what `before`, the list of the block before (or this very list), has
+ * about inputs from .. from + count - 1 of that block: they are the first `count` inputs of this
+ * one. Fails with DEVICE (memory). */
 status_t left_out_keep(const struct left_out *before, uint64_t from, uint64_t count,
                        struct left_out *list);
 

@@ -80,7 +80,7 @@ double synthesis_bank_low(const struct synthesis_bank *bank, const struct archiv
 /* Gives job->synthesise its filter, if there is a `synthesise`. Fails with USAGE: real samples,
  * fewer than 2 channels, channels that are not one spacing apart, or that are not alike in all
  * coarse channels; a prototype that is not said, or does not fit; an accuracy that is not reached
- * (says which is); with DATA: the file; with DEVICE (memory). */
+ * (says which is); with DATA: the file; with DEVICE, STOPPED. */
 status_t synthesis_filter_make(struct job *job, const struct archive *archive);
 
 struct synthesis_plan {

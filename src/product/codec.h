@@ -1,6 +1,6 @@
-/* Rows of a product in chunks that HDF5's registered filters undo: how they are cut, made smaller
- * without HDF5 (the way there of input/hdf5/unfilter.h; by any thread, each with a codec of its
- * own), and the dataset that has them, or contiguous rows. */
+/* Rows of a product in chunks that HDF5's registered filters decompress: how rows are cut, how
+ * chunks are compressed without HDF5 (the inverse of input/hdf5/unfilter.h; any thread, each with a
+ * codec of its own), and the dataset that contains them, or contiguous rows. */
 #ifndef VOLTMILL_PRODUCT_CODEC_H
 #define VOLTMILL_PRODUCT_CODEC_H
 

@@ -24,8 +24,8 @@ struct join_dataset {
     uint64_t element_bytes;
     uint64_t offset;         /* in the result's file */
     uint64_t *first, *count; /* [parts] along that axis, of the result; how many */
-    uint64_t *from;     /* [parts] where it begins in the part's file; HADDR_UNDEF of weights: it
-                           has none, and all are 1 */
+    uint64_t *from;     /* [parts] where it begins in the part's file; HADDR_UNDEF: rows that are
+                           compressed, or weights that it does not have, which are 1 */
     int is_rows;        /* the rows themselves */
     uint32_t missing;   /* value of missing numbers, repeated */
     double start, step; /* of a scale of times, whose values follow from them; step 0: */
