@@ -15,9 +15,9 @@ struct parts_set {
     hsize_t dims[PARTS_DIMS];
     const void *values; /* NULL: they come later */
     int is_scale;
-    const char *units, *long_name;  /* NULL: none */
-    const char *scales[PARTS_DIMS]; /* of its first dimensions; NULL: none */
-    const char *labels[PARTS_DIMS]; /* of those with a scale; "": none */
+    const char *units, *long_name;                       /* NULL: none */
+    const char *scales[PARTS_DIMS], *labels[PARTS_DIMS]; /* of its first dimensions; NULL: none.
+                                                            A scale needs a label: "" for none */
 };
 
 /* Write a dataset. parts_make() leaves it open: the caller closes *out, -1 before, in any case;
