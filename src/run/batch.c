@@ -587,7 +587,10 @@ status_t batch_run_all(MPI_Comm comm, const struct run_options *options,
         }
         status_t one = batch_run_one_all(&batch, (uint32_t)i);
         int failed = one != STATUS_OK && one != STATUS_HOLES;
-        first = first == STATUS_OK || one == STATUS_STOPPED ? one : first;
+        /* Products with holes are complete: a failure counts more. */
+        if (first == STATUS_OK || (first == STATUS_HOLES && failed) || one == STATUS_STOPPED) {
+            first = one;
+        }
         is_over = one == STATUS_STOPPED || (failed && !choice->keep_going);
     }
     uint32_t waiting = 0;

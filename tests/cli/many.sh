@@ -86,6 +86,15 @@ for i in 1 2 3 4; do
     rm single.out
 done
 
+# The first has unreadable samples and is complete, the second fails: that decides.
+truncate -s 50000 obs-2.h5
+status=0
+env "LD_PRELOAD=${VOLTMILL_IO_SHIM:-$(dirname "$voltmill")/tests/faults/io_shim.so}" SHIM_BAD=50100-70000 "$voltmill" run --keep-going \
+    --set run.on_bad=nan --set 'products.0.file="{name}.bad"' --each 'obs-[12].h5' job.yaml >stdout 2>stderr || status=$?
+same "holes, then a failure: status" 4 $status
+same "the one with holes is complete" 1 "$(grep -c '^with holes.*obs-1' stdout)"
+cp sound.h5 obs-2.h5
+
 # Asked to stop while one after the other fails: it waits in the first lines of its stderr until that was done.
 mkdir broken
 for i in $(seq 2000); do echo "no archive" >"broken/$i.h5"; done
