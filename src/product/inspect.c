@@ -200,8 +200,8 @@ static status_t inspect_check_beside(const struct h5_dataset *beside, struct pro
     for (int i = 0; i < 2; i++) {
         const struct h5_dataset *data = i ? &beside[PLACE_KURTOSIS] : flags;
         REQUIRE(data->id <= 0 ||
-                    (data->rank == 3 && data->count > 0 && data->dims[0] % product->rows == 0 &&
-                     data->count == flags->count),
+                    (data->rank == 3 && data->count > 0 && product->rows > 0 &&
+                     data->dims[0] % product->rows == 0 && data->count == flags->count),
                 STATUS_DATA, "%s: its %s are not those of its rows", path,
                 place_name(i          ? PLACE_KURTOSIS
                            : is_pairs ? PLACE_BAD

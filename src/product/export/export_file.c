@@ -157,9 +157,8 @@ void before_abandon(struct before *before)
 void before_end(struct before *before)
 {
     before_abandon(before);
-    file_close(before->claim_fd);
-    file_close(before->expected_fd);
-    before->expected_fd = -1;
+    file_close(file_move(&before->claim_fd));
+    file_close(file_move(&before->expected_fd));
 }
 
 /* Whether the file at `path` may be what the plan makes: an ordinary file of that size, which
