@@ -169,7 +169,7 @@ for memory in 2GiB 165MiB; do
         runs "verify $product, $memory" "${broken[@]}" "$voltmill" verify --all --set run.memory=$memory $product
     done
     marks=$(warm -c 'import h5py
-print([h5py.File(f)["provenance/holes"][:].sum() > 0 for f in ("flagged.h5", "part.h5", "each.h5")])')
+print([bool(h5py.File(f)["provenance/holes"][:].sum() > 0) for f in ("flagged.h5", "part.h5", "each.h5")])')
     same "rows with some of that channel are marked" "[True, False, True]" "$marks"
     [ $memory = 165MiB ] || clean_up
 done
