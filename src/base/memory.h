@@ -18,9 +18,10 @@ status_t memory_zeroed(size_t count, size_t size, const char *what, void *out);
  * leaves the block unchanged. */
 status_t memory_grown(size_t count, size_t size, const char *what, void *items);
 
-/* Grows a list of `count` elements of `size` bytes by one. The list must have been grown by this
- * function or memory_grown() alone. Costs nothing while the capacity suffices. Fails with
- * DEVICE. */
+/* Makes room for one more element in a list of `count` elements of `size` bytes. `items` points to
+ * the pointer to the list (NULL: no elements yet), which may move. The new element is not zeroed,
+ * and the caller counts it. The list must have been grown by this function or memory_grown() alone.
+ * Costs nothing while the capacity suffices. Fails with DEVICE (memory): the list is unchanged. */
 status_t memory_grow(uint64_t count, size_t size, const char *what, void *items);
 
 /* As memory_zeroed(), aligned to 64 bytes and not zeroed. Blocks of a page or more are aligned to

@@ -43,7 +43,8 @@ status_t file_is_same(const char *a, const char *b, int *out);
 /* Returns whether the open file was removed, or replaced by another file of its name. 0 if this is
  * unknown. */
 int file_is_nameless(int fd);
-/* Returns whether `path` is still the name of the open file itself, without links. */
+/* Returns whether `path` itself, not where a link leads, is a name of the open file. 0 also if this
+ * is unknown: the name or the file cannot be looked up. */
 int file_is_on(int fd, const char *path);
 /* Creates a new file for reading and writing, after removing the file that has the name. Fails as
  * reason_make_status() says. */

@@ -99,7 +99,10 @@ struct channelise_pass {
 
 /* Plans the pass, anew or as an earlier run has begun it, and the later dedispersions. Claims its
  * products; a process alone only reads existing files (run/pass.h), and then plans pass.making,
- * too. Collective. Fails with USAGE, DATA, NO_SPACE, DEVICE, STOPPED. */
+ * too. Before: p->pass is begun (pass_begin()), `archive` and `skip` are set, and, alone or on rank
+ * 0, `later` points to structs of zeros; the rest is zero. Job, options, archive and `skip` must
+ * outlive it. channelise_pass_end() in any case, and dedisperse_pass_end() for each of `later`.
+ * Collective. Fails with USAGE, DATA, NO_SPACE, DEVICE, STOPPED. */
 status_t channelise_pass_plan_all(struct channelise_pass *p);
 
 /* Does the pass. `started`: clock_now() at the begin of the run. Power that will be dedispersed
@@ -135,8 +138,9 @@ struct run_plan {
     struct room room; /* of what is not complete; room_check() refuses what run does */
 };
 
-/* Plans a run, in one process, which leaves all files as they are. Fails as the run would, but not
- * for want of disk space. */
+/* Plans a run, in one process, which leaves all files as they are. `options` must outlive the plan,
+ * which run_plan_destroy() frees. Fails with USAGE, DATA, DEVICE (memory) and STOPPED, where the
+ * run would before its first chunk; not for want of disk space or of a device, nor with HOLES. */
 status_t run_plan_create(const struct run_options *options, struct run_plan **out);
 void run_plan_destroy(struct run_plan *plan);
 

@@ -9,7 +9,8 @@ uint64_t correlate_columns(const struct correlate_spec *spec);
 uint32_t correlate_inputs(const struct correlate_spec *spec);
 uint32_t correlate_products(const struct correlate_spec *spec);
 
-/* Returns the place of p, q = 0, 1 in a pair's products. */
+/* Returns the place of a product in a pair's pols^2 products: of polarisation p (0, 1) of its first
+ * station, times the conjugate of polarisation q of its second. In the order 00, 11, 01, 10. */
 static inline uint32_t correlate_product(uint32_t p, uint32_t q)
 {
     return p == q ? p : 2 + p;

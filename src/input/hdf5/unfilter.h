@@ -73,9 +73,10 @@ struct unfilter_piece {
 /* Returns the filter that cuts chunks into pieces, if it is the only one that is on; or NULL. */
 const struct chunk_filter *unfilter_in_pieces(const struct chunk_filters *filters, uint32_t mask);
 
-/* unfilter_piece_begin(): begins a whole chunk, of at most `room` bytes. unfilter_piece_take():
- * takes `blocks` blocks from the front of the rest; the last ones bring the remainder. Fail with
- * DATA, as unfilter_chunk() does. */
+/* unfilter_piece_begin(): begins a whole chunk, in `out`. `filter` is unfilter_in_pieces()'s. `in`,
+ * char [bytes] as stored, must outlive the pieces. Decoded, the chunk has at most `room` bytes: to
+ * refuse fewer is the caller's. unfilter_piece_take(): takes `blocks` blocks from the front of the
+ * rest; the last ones bring the remainder. Fail with DATA, as unfilter_chunk() does. */
 status_t unfilter_piece_begin(const struct chunk_filter *filter, const void *in, size_t bytes,
                               size_t room, struct unfilter_piece *out);
 status_t unfilter_piece_take(struct unfilter_piece *left, size_t blocks,

@@ -92,8 +92,9 @@ struct reader_strip reader_find_strip(const struct archive *archive, const struc
  * DEVICE. */
 status_t reader_make_bounce(reader_t *reader, size_t bytes);
 
-/* Writes zero volts for samples from .. from + samples - 1 of the slab, in its blocks from `slot`
- * on. */
+/* Writes zero volts into wanted->out for samples from .. from + samples - 1 of the observation,
+ * all in wanted->first .. first + count - 1, in the nslots blocks from wanted->slot on. Their whole
+ * kept time steps (slab->width bytes) are written, whatever streams they hold. */
 void reader_fill_zeros(const struct reader_wanted *wanted, const struct archive *archive,
                        uint64_t from, uint64_t samples);
 /* As above, and adds them to `losses` (may be NULL) of the streams of these blocks, unless all are
@@ -118,16 +119,17 @@ void reader_hint(reader_t *reader, uint64_t offset, uint64_t bytes);
 status_t reader_judge(reader_t *reader, const struct archive_part *part, status_t failure);
 
 /* Read the requested samples of a part that is stored as pieces, through HDF5, or as packets.
- * Missing samples are added to `losses`, which may be NULL. Fail with DATA, DEVICE. The files of
- * the latter two stay open for the next read, until they are closed. */
+ * Missing samples are added to `losses`, which may be NULL. Fail with DATA, DEVICE. What is
+ * open through HDF5 stays open for the next read, until reader_close_hdf5(). */
 status_t reader_read_pieces(reader_t *reader, const struct reader_wanted *wanted,
                             struct losses *losses);
 status_t reader_read_hdf5(reader_t *reader, const struct reader_wanted *wanted,
                           struct losses *losses);
-void reader_close_hdf5(reader_t *reader);
-
 status_t reader_read_packets(reader_t *reader, const struct reader_wanted *wanted,
                              struct losses *losses);
+void reader_close_hdf5(reader_t *reader);
+/* Ends what reader_read_packets() keeps from read to read: headers, mapped frames, its own numbers.
+ * The file stays open: it is the reader's, as for pieces. Does nothing if no packets were read. */
 void reader_close_packets(reader_t *reader);
 
 #endif

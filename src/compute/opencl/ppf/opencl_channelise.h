@@ -20,7 +20,8 @@ void ppf_destroy(ppf_t *bank);
 /* Begins a chunk: nothing is carried over. Fails with DEVICE. */
 status_t ppf_begin(ppf_t *bank, uint64_t first_spectrum);
 
-/* Gives output i its factors, as channelise_scale(). Fails with DEVICE. */
+/* Gives output i, one of few bits, its factors, [nstreams][nchannels], as channelise_scale().
+ * Copies them, after the work that is enqueued. Fails with DEVICE. */
 status_t ppf_scale(ppf_t *bank, uint32_t i, uint32_t nstreams, const float *factors);
 
 /* Returns whether the filter bank itself searches for floats that are not finite, which are
