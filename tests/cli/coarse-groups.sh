@@ -1,6 +1,7 @@
 # Stokes parameters of more channels than the memory holds of all streams: groups of some coarse channels of
 # both polarisations, whose rows are in pieces. Products are those of one group, byte for byte.
 . "$(dirname "$0")/../tools/lib.sh"
+. "$(dirname "$0")/groups.bash"
 cd "$work" || exit 1
 shim=${VOLTMILL_IO_SHIM:-$(dirname "$voltmill")/tests/faults/io_shim.so}
 
@@ -31,21 +32,9 @@ products:
   - {kind: power, file: eight.h5, integrate: 4, polarisation: I, bits: 8, scale_rows: 4}
 run: {chunk: 16, sync: 0.01}
 YAML
-digest() { sha256sum iquv.h5 sum.fil each.fits two.h5 packed.h5 level.h5 eight.h5; }
-clean_up() { rm -f iquv.h5* sum.fil* each.fits* two.h5* packed.h5* level.h5* eight.h5*; }
-
-runs "much memory" "$voltmill" run --set run.memory=2GiB job.yaml
-expected=$(digest)
-clean_up
+products=(iquv.h5 sum.fil each.fits two.h5 packed.h5 level.h5 eight.h5)
 small=(--set run.memory=240MiB)
-runs "a plan for little memory" "$voltmill" plan "${small[@]}" job.yaml
-grep -Eq '^  chunks +18 of 16 spectra of 2 streams' "$work/output"
-ok $? "has a group for each coarse channel"
-for ranks in 1 3; do
-    runs "little memory, $ranks ranks" mpirun -n $ranks "$voltmill" run "${small[@]}" job.yaml
-    same "the same bytes" "$expected" "$(digest)"
-    [ $ranks = 3 ] || clean_up
-done
+in_groups 18
 for product in iquv.h5 eight.h5 packed.h5 level.h5; do
     runs "verify $product in little memory" "$voltmill" verify "${small[@]}" $product
     runs "verify --crc $product" "$voltmill" verify --crc $product
@@ -69,9 +58,7 @@ PYTHON
 fails "a number that differs is found" 4 '' "$voltmill" verify "${small[@]}" iquv.h5
 clean_up
 
-{ env LD_PRELOAD="$shim" SHIM_NAP=4 SHIM_RECORDS=8:kill "$voltmill" run "${small[@]}" job.yaml >killed 2>&1; } 2>/dev/null
-[ -e iquv.h5.part ]
-ok $? "a run that is killed when all of its seven journals have their first chunks"
+begin 8
 runs "verify --crc of what is done" "$voltmill" verify --crc iquv.h5.part
 flip() { # the last byte of a number of the third Stokes parameter
     warm - <<'PYTHON'
@@ -93,11 +80,7 @@ errs 4 '1 of [0-9]* chunks are damaged' "$voltmill" verify --crc --json iquv.h5.
 [ "$(grep -c '"first_byte_of_row": \(0\|393216\|786432\|1179648\),$' stdout)" = 4 ]
 ok $? "names the parts of rows of a damaged chunk"
 flip
-runs "goes on, with other memory" mpirun -n 2 "$voltmill" run --set run.memory=2GiB job.yaml
-grep -q 'of 18 chunks are done: resumes from there' "$work/output"
-ok $? "in the chunks that it was begun with"
-same "the same bytes" "$expected" "$(digest)"
-clean_up
+go_on 18
 
 # Some bytes of one coarse channel are unreadable: no other one loses samples, however many are read with it.
 warm - <<'PYTHON'

@@ -1,6 +1,7 @@
 # Groups of coarse channels of flagged power, averages and ranges of channels: a group makes its part of a row's
 # channels, which may be none. Products are those of one group, byte for byte, also on an OpenCL device.
 . "$(dirname "$0")/../tools/lib.sh"
+. "$(dirname "$0")/groups.bash"
 cd "$work" || exit 1
 shim=${VOLTMILL_IO_SHIM:-$(dirname "$voltmill")/tests/faults/io_shim.so}
 
@@ -43,21 +44,8 @@ products:
 run: {chunk: 16, sync: 0.01}
 YAML
 products=(flagged.h5 each.h5 part.h5 mean.fil range.fits range.h5 inside.h5 first.h5)
-digest() { sha256sum "${products[@]}"; }
-clean_up() { for product in "${products[@]}"; do rm -f "$product"*; done; }
-
-runs "much memory" "$voltmill" run --set run.memory=2GiB job.yaml
-expected=$(digest)
-clean_up
 small=(--set run.memory=220MiB)
-runs "a plan for little memory" "$voltmill" plan "${small[@]}" job.yaml
-grep -Eq '^  chunks +12 of 16 spectra of 2 streams' "$work/output"
-ok $? "has a group for each coarse channel"
-for ranks in 1 3; do
-    runs "little memory, $ranks ranks" mpirun -n $ranks "$voltmill" run "${small[@]}" job.yaml
-    same "the same bytes" "$expected" "$(digest)"
-    [ $ranks = 3 ] || clean_up
-done
+in_groups 12
 for product in flagged.h5 each.h5 part.h5 range.h5; do
     runs "verify $product in little memory" "$voltmill" verify --all --set run.memory=99MiB $product
     grep -q '(12 of 12 chunks)' "$work/output"
@@ -95,17 +83,11 @@ flagged-holes|row 1 is marked in /provenance/holes, but all
 WRONG
 clean_up
 
-{ env LD_PRELOAD="$shim" SHIM_NAP=4 SHIM_RECORDS=9:kill "$voltmill" run "${small[@]}" job.yaml >killed 2>&1; } 2>/dev/null
-[ -e flagged.h5.part ]
-ok $? "a run that is killed when its journals have begun"
+begin 9
 for product in flagged.h5 range.h5 part.h5 each.h5; do
     runs "verify --crc of what is done of $product" "$voltmill" verify --crc $product.part
 done
-runs "goes on, with other memory" mpirun -n 2 "$voltmill" run --set run.memory=2GiB job.yaml
-grep -q 'of 12 chunks are done: resumes from there' "$work/output"
-ok $? "in the chunks that it was begun with"
-same "the same bytes" "$expected" "$(digest)"
-clean_up
+go_on 12
 
 for memory in 2GiB 250MiB; do
     runs "an OpenCL device, $memory" "$voltmill" run --set run.memory=$memory --set channelise.backend=opencl job.yaml
