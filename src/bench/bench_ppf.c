@@ -344,7 +344,7 @@ static status_t synthesis_check_window(struct synthesis *bench, backend_t *refer
     for (uint32_t s = 0; s < spec.nstreams; s++) {
         agreement_sums(&bench->agreement,
                        (const float *)from + (s * bench->run.out_stride + first) * parts,
-                       (const float *)to + s * rows * parts, rows * parts, 1);
+                       (const float *)to + s * rows * parts, rows * parts, 0);
     }
 out:
     stage_destroy(stage);

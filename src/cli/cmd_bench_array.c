@@ -150,7 +150,7 @@ static status_t beams_check_spectrum(struct beams *bench, backend_t *reference, 
     TRY_OUT(between_run(stage, in, s, 1, &turns, out));
     TRY_OUT(buffer_get(out, &to));
     TRY_OUT(buffer_get(bench->out, &from));
-    agreement_sums(&bench->agreement, (const float *)from + s * beams, to, beams, 1);
+    agreement_sums(&bench->agreement, (const float *)from + s * beams, to, beams, 0);
 out:
     stage_destroy(stage);
     buffer_destroy(in);

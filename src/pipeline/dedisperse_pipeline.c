@@ -79,7 +79,7 @@ static void seek_begin(seek_t *seek, const struct chunk *chunk, uint64_t from)
     memset(seek->holes, 0, (size_t)chunk->count);
     for (uint64_t dm = 0; dm < chunk->count; dm++) {
         const uint32_t number = (uint32_t)(chunk->first + dm);
-        seek->is_level[dm] = dedisperse_plan_rounding(seek->plan, number) <= 0;
+        seek->is_level[dm] = (char)dedisperse_plan_is_level(seek->plan, number);
     }
 }
 

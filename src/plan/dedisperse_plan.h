@@ -119,10 +119,9 @@ uint64_t dedisperse_plan_bounce(const struct dedisperse_plan *dedispersion);
  *   sums   [nchannels of the filterbank] */
 void dedisperse_plan_step(const struct dedisperse_plan *dedispersion, double *sums);
 
-/* Returns how many times the rounding of other sums that of a DM's may be, relative to them: more
- * than 1 where the mean of channels was taken off, and channels of one delay cancel. 0: the sums
- * are nothing but rounding, since channels, but for those of the mask, have one delay. */
-double dedisperse_plan_rounding(const struct dedisperse_plan *dedispersion, uint32_t dm);
+/* Returns whether the sums of a DM are nothing but rounding: the mean of all channels was taken
+ * off, and these, but for those of the mask, have one delay. */
+int dedisperse_plan_is_level(const struct dedisperse_plan *dedispersion, uint32_t dm);
 
 /* Returns the maximum number of outputs that a block of `block` outputs makes, including those that
  * its boxes and its noise extend over, rounded up to a length that suits the backend's search. */

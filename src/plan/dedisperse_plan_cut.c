@@ -82,25 +82,19 @@ out:
     return st;
 }
 
-double dedisperse_plan_rounding(const struct dedisperse_plan *d, uint32_t dm)
+int dedisperse_plan_is_level(const struct dedisperse_plan *d, uint32_t dm)
 {
     const struct dm_group all = {.delays = d->delays, .steps = d->steps};
-    uint32_t last = UINT32_MAX;
-    uint32_t same = 0;
-    uint32_t most = 0; /* channels of one delay */
-    uint32_t used = 0;
+    uint32_t least = UINT32_MAX;
+    uint32_t most = 0;
     for (uint32_t c = 0; c < d->delays.nchannels && d->what->is_zero_dm; c++) {
         if (!d->mask[c]) {
-            const uint32_t delay = d->what->is_two_step ? dm_group_delay(d, &all, dm, c)
-                                                        : dispersion_delay(&d->delays, dm, c);
-            same = delay == last ? same + 1 : 1;
-            most = same > most ? same : most;
-            last = delay;
-            used++;
+            group_widen(d->what->is_two_step ? dm_group_delay(d, &all, dm, c)
+                                             : dispersion_delay(&d->delays, dm, c),
+                        &least, &most);
         }
     }
-    const double others = 2 * (double)(used - most) / (double)max_u64(used, 1);
-    return !d->what->is_zero_dm ? 1 : used == most ? 0 : 1 / sqrt(fmin(others, 1));
+    return d->what->is_zero_dm && least >= most;
 }
 
 void dm_group_span(const struct dedisperse_plan *d, uint32_t first, uint32_t count, uint32_t *base,

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "input/open.h"
 #include "pipeline/pipeline_kinds.h"
+#include "pipeline/power_reader.h"
 #include "product/compare.h"
 #include "product/kind/dedispersed_kind.h"
 #include "ranks/agree.h"
@@ -18,6 +19,7 @@ enum { CHUNK_TIMES = 64, CHUNK_ADDS = 1 << 24 };
 struct series {
     struct fbh5 *fbh5;
     struct dedisperse_plan *plan;
+    double terms; /* agreement_sums(): of samples from which the host took what channels share */
 };
 
 static void series_end(void *kind)
@@ -155,13 +157,41 @@ static status_t series_compare_rows(void *context, uint32_t index, const struct 
         memcpy(expected, (const float *)data + i * chunk->streams,
                chunk->streams * sizeof *expected);
         TRY(series_pass_holes(verify, first_row + i, chunk, is_marked, stored, expected));
-        const double more = dedisperse_plan_rounding(kind->plan, (uint32_t)(first_row + i));
-        if (more > 0) {
-            agreement_sums(&verify->found.agreement, stored, expected, chunk->streams, more);
-        }
+        agreement_sums(&verify->found.agreement, stored, expected, chunk->streams, kind->terms);
     }
     verify->found.recomputed += rows * chunk->streams;
     return verify_spans(verify, chunk, first_row, rows);
+}
+
+/* Sets series->terms, from some samples that are spread over the observation. */
+static status_t series_measure_terms(struct series *series)
+{
+    enum { MOST = 64 };
+    status_t st = STATUS_OK;
+    const struct dedisperse_plan *plan = series->plan;
+    const uint64_t count = min_u64(plan->input.samples, MOST);
+    power_reader_t *reader = NULL;
+    float *sample = NULL;
+    double squares = 0;
+    if (!plan->input.has_steps) {
+        return STATUS_OK;
+    }
+    TRY_OUT(power_reader_create(plan, &reader));
+    TRY_OUT(memory_zeroed(plan->fbh5->nchannels, sizeof *sample, "a sample", &sample));
+    for (uint64_t i = 0; i < count; i++) {
+        char bad = 0;
+        TRY_OUT(
+            power_reader_read(reader, (int64_t)(plan->input.samples / count * i), 1, sample, &bad));
+        for (uint32_t c = 0; c < plan->fbh5->nchannels; c++) {
+            const double one = plan->mask[c] ? 0 : (double)sample[c];
+            squares += isfinite(one) ? one * one : 0;
+        }
+    }
+    series->terms = sqrt(squares / (double)count);
+out:
+    free(sample);
+    power_reader_destroy(reader);
+    return st;
 }
 
 static status_t series_prepare(struct verify *verify)
@@ -176,6 +206,7 @@ static status_t series_prepare(struct verify *verify)
     verify->chunking = &series->plan->chunking;
     verify->input = series->fbh5->path;
     TRY(series_compare_description(verify, series->plan));
+    TRY(series_measure_terms(series));
     TRY(verify_pick(verify, chunk_count(verify->chunking), 1, series_chunk_of));
     return dedisperse_pipeline_create(series->plan, verify->backend, NULL, &sink,
                                       &verify->pipeline);

@@ -288,7 +288,7 @@ static status_t spectra_compare_stored(struct verify *verify, uint64_t row, cons
     const struct product *product = verify->product;
     if (product->bits == 32) {
         agreement_sums(&verify->found.agreement, (const float *)(void *)verify->stored,
-                       (const float *)(const void *)expected, numbers, 1);
+                       (const float *)(const void *)expected, numbers, 0);
         return STATUS_OK;
     }
     for (uint64_t i = 0; i < numbers; i++) {

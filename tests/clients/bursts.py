@@ -314,6 +314,16 @@ for mask, name in (([], "of all channels"), (["0-40"], "but for those of the mas
     ok("agrees" in voltmill("verify", "level-series.h5"), "and verify passes them over")
 ok(np.any(flat & (np.ptp(late, axis=1) > 0)), "channels of the mask have other delays")
 
+# Sums of an uneven band with few delays cancel nearly all that they add up.
+uneven = rng.normal(800, 4, (1500, 1, 400)) * rng.uniform(0.2, 1, 400)
+path = write_fil(scratch("uneven.fil"), uneven, 32, fch1=1400.0, foff=-0.05, tsamp=1e-3)
+voltmill("run", write_yaml("uneven.yaml", {"input": {"files": path}, "dedisperse": {
+    "dm": {"start": 2, "step": 3, "count": 8}, "zero_dm": "true", "file": "uneven.h5"}}))
+with h5py.File(scratch("uneven.h5"), "r") as file:
+    numbers = [len(set(line)) for line in file["provenance/delays"][()]]
+ok(min(numbers) == 1 and max(numbers) in (2, 3), "few delays", numbers)
+ok("agrees" in voltmill("verify", scratch("uneven.h5")), "zero_dm of an uneven band and few delays: verify agrees")
+
 # All channels of a sample then have the same fraction, and would round alike.
 power = np.clip(np.rint(rng.normal(120, 30, (300, 10000))), 0, 255)
 many = write_fil(scratch("many.fil"), power[:, None], 8, fch1=1500.0, foff=-0.02, tsamp=1e-3)

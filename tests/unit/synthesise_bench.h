@@ -222,7 +222,7 @@ static void bench_agrees(struct bench *b, const struct tested *t)
     b->out = NULL;
     bench_rows(b, b->first_row, b->rows);
     bench_run(b, reference, 0);
-    agreement_sums(&agreement, found, b->out, numbers, 1);
+    agreement_sums(&agreement, found, b->out, numbers, 0);
     if (!agreement_holds(&agreement) || missing != b->missing || !(agreement.numbers > 0)) {
         fail_msg("%s: %u channels, %u points, hop %u, taps %u, %s, layout %d: rms %g, worst %g, "
                  "%llu missing, expected %llu",

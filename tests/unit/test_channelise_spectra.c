@@ -98,7 +98,7 @@ static void assert_same(enum backend_kind kind, int i, const char *found, const 
     const float *a = (const float *)(const void *)found;
     const float *b = (const float *)(const void *)expected;
     struct agreement agreement = {0};
-    agreement_sums(&agreement, a, b, bytes / sizeof *a, 1);
+    agreement_sums(&agreement, a, b, bytes / sizeof *a, 0);
     assert_true(agreement_holds(&agreement));
 }
 

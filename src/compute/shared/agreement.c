@@ -319,16 +319,17 @@ void agreement_visibilities(struct agreement *agreement, const float *found, con
 }
 
 void agreement_sums(struct agreement *agreement, const float *found, const float *expected,
-                    uint64_t count, double more)
+                    uint64_t count, double terms)
 {
     double numbers = 0;
     for (uint64_t i = 0; i < count; i++) {
         numbers += isfinite(expected[i]) ? agreement_square((double)expected[i]) : 0;
     }
+    numbers = fmax(numbers, (double)count * agreement_square(terms));
     double rms = sqrt(numbers / (double)count);
     for (uint64_t i = 0; i < count; i++) {
         if (agreement_are_finite(agreement, found[i], expected[i])) {
-            agreement_take(agreement, fabs((double)found[i] - (double)expected[i]) / more,
+            agreement_take(agreement, fabs((double)found[i] - (double)expected[i]),
                            agreement_least(sqrt((double)count)),
                            agreement_worst_limit * fmax(rms, fabs((double)expected[i])), 0, 1);
         }

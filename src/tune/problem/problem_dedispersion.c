@@ -143,7 +143,7 @@ static status_t trial_check(void *context, uint32_t *wrong)
             for (uint32_t j = 0; j < PLACE_SAMPLES && j < trial->samples; j++) {
                 struct agreement one = {0};
                 agreement_sums(&one, &row[trial_time_place(trial, i) + j],
-                               &trial->expected[trial->shift][d][i][j], 1, 1);
+                               &trial->expected[trial->shift][d][i][j], 1, 0);
                 *wrong += !(one.worst <= limit);
             }
         }
