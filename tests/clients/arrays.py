@@ -341,10 +341,10 @@ def check(array, average=4):
                     for i, (a, b) in enumerate(ants) if a == b for p in range(array.pols))
         ok(autos, f"{name}: autocorrelations are the mean of power, to the bit")
     # In phase, as long as delays stay as they were when the sky was made.
-    if not array.delays[:, 1:].any() and not array.gains:
+    if not (array.delays[:, 1:].any() or array.gains or array.filtered):
         of = {pair: np.nanmean(data[:, i, :, 0]) for i, pair in enumerate(ants)}
         least = min((of[a, b] / np.sqrt(of[a, a] * of[b, b])).real for a, b in ants)
-        ok(least > 0.75, f"{name}: stations are in phase", least)
+        ok(least > 0.7, f"{name}: stations are in phase", least)
     return array
 
 
@@ -512,71 +512,76 @@ def check_centres(array):
     ok("agrees with the reference" in voltmill("verify", "--all", scratch("centres-1.h5")), "centres: verify")
 
 
-simple = check(Array("complex", 3, raw=True))
-check_beams(simple)
-check(Array("lower", 4, pols=1, sideband=-1, bank={"channels": 32, "taps": 3}))
-real = check(Array("real", 5, chans=1, real=True), average=2)
-check_beams(real)
-check(Array("real-lower", 3, real=True, sideband=-1))
-check(Array("kept", 3, archive={"oversampling_num": 4, "oversampling_den": 3}), average=3)
-fast = np.zeros((7, 3))
-fast[:, 0] = [0, 3e-5, -2.2e-5, 1e-9, 0, 7.77e-5, -1e-4]
-fast[:, 1] = [0, 1e-3, -2e-3, 4e-3, 7.9e-3, 1e-9, -1e-3]
-fast[4, 2] = -0.1 # late by most in the middle
-over = check(Array("over", 7, raw=True, swapped=[2], samples=8000, delays=fast, bank={"oversample": {"num": 4, "den": 3}}))
-ok(over.cell < over.spectra / 4, f"fast delays: whole samples change every {over.cell} of {over.spectra} spectra")
-check_beams(over)
-GAPS = [[0, 900, 0], [500, 40, 5], [1000, 3, 3], [1010, 700, 1], [1010, 700, 4], [2000, 130, 8], [2400, 3000, 11], [5990, 10, 2]]
-gaps = check(Array("gaps", 3, gaps=GAPS, delays=fast[:3] * [1, 0.2, 1]))
-check_beams(gaps)
-mended = check(Array("gains", 4, gains=True, swapped=[1, 2], flagged=[3], gaps=GAPS))
-check_beams(mended)
-check_groups(mended, {f"b{i}": (6 * i, 30 + i % 50) for i in range(40)},
-             [{"kind": "power", "integrate": 20, "polarisation": "IQUV"}, {"kind": "power", "integrate": 16, "bits": 8}],
-             {"channelise": {"channels": 128, "taps": 2}})
-check_groups(over, None, [{"kind": "power"}], {"channelise": {"channels": 512, "taps": 2}})
-check_weights(mended, "weights", 5)
-check_weights(real, "weights-real", 0)
-voltmill("run", mended.job("sums", [{"kind": "power"}, {"kind": "power", "sum": "stations"}]))
-with h5py.File(scratch("sums-0.h5")) as each, h5py.File(scratch("sums-1.h5")) as summed:
-    whole = (each["weights"][...] == 1).all(axis=(1, 2))
-    each = each["data"][...].reshape(len(whole), 4, 2, -1)
-    same(summed["provenance/sum_weights"][...], [1, 1, 1, 0], "flagged stations have weight 0 in a sum")
-    same(summed["data"][...][whole], each[whole, :3].astype("f8").sum(1).astype("f4"), "and do not enter it")
-check(Array("filtered", 3, delays=fast[:3] * 0.5, filtered=True))
-ENU *= 20
-far = Array("far", 5, chans=1, centre=(70, 35), delays=fast[:5] * 0.3)
-voltmill("run", far.job("far", [{"kind": "power", "integrate": 7}], {"up": (0, 90)}))
-with h5py.File(scratch("far-0.h5")) as file:
-    far.compute(file["coefficients"][...], plan_cell(voltmill("plan", "--force", scratch("far.yaml"))))
-check_beams(far)
-check_centres(far)
+def main():
+    simple = check(Array("complex", 3, raw=True))
+    check_beams(simple)
+    check(Array("lower", 4, pols=1, sideband=-1, bank={"channels": 32, "taps": 3}))
+    real = check(Array("real", 5, chans=1, real=True), average=2)
+    check_beams(real)
+    check(Array("real-lower", 3, real=True, sideband=-1))
+    check(Array("kept", 3, archive={"oversampling_num": 4, "oversampling_den": 3}), average=3)
+    fast = np.zeros((7, 3))
+    fast[:, 0] = [0, 3e-5, -2.2e-5, 1e-9, 0, 7.77e-5, -1e-4]
+    fast[:, 1] = [0, 1e-3, -2e-3, 4e-3, 7.9e-3, 1e-9, -1e-3]
+    fast[4, 2] = -0.1 # late by most in the middle
+    over = check(Array("over", 7, raw=True, swapped=[2], samples=8000, delays=fast, bank={"oversample": {"num": 4, "den": 3}}))
+    ok(over.cell < over.spectra / 4, f"fast delays: whole samples change every {over.cell} of {over.spectra} spectra")
+    check_beams(over)
+    GAPS = [[0, 900, 0], [500, 40, 5], [1000, 3, 3], [1010, 700, 1], [1010, 700, 4], [2000, 130, 8], [2400, 3000, 11], [5990, 10, 2]]
+    gaps = check(Array("gaps", 3, gaps=GAPS, delays=fast[:3] * [1, 0.2, 1]))
+    check_beams(gaps)
+    mended = check(Array("gains", 4, gains=True, swapped=[1, 2], flagged=[3], gaps=GAPS))
+    check_beams(mended)
+    check_groups(mended, {f"b{i}": (6 * i, 30 + i % 50) for i in range(40)},
+                 [{"kind": "power", "integrate": 20, "polarisation": "IQUV"}, {"kind": "power", "integrate": 16, "bits": 8}],
+                 {"channelise": {"channels": 128, "taps": 2}})
+    check_groups(over, None, [{"kind": "power"}], {"channelise": {"channels": 512, "taps": 2}})
+    check_weights(mended, "weights", 5)
+    check_weights(real, "weights-real", 0)
+    voltmill("run", mended.job("sums", [{"kind": "power"}, {"kind": "power", "sum": "stations"}]))
+    with h5py.File(scratch("sums-0.h5")) as each, h5py.File(scratch("sums-1.h5")) as summed:
+        whole = (each["weights"][...] == 1).all(axis=(1, 2))
+        each = each["data"][...].reshape(len(whole), 4, 2, -1)
+        same(summed["provenance/sum_weights"][...], [1, 1, 1, 0], "flagged stations have weight 0 in a sum")
+        same(summed["data"][...][whole], each[whole, :3].astype("f8").sum(1).astype("f4"), "and do not enter it")
+    check(Array("filtered", 3, delays=fast[:3] * 0.5, filtered=True))
+    ENU[:] *= 20
+    far = Array("far", 5, chans=1, centre=(70, 35), delays=fast[:5] * 0.3)
+    voltmill("run", far.job("far", [{"kind": "power", "integrate": 7}], {"up": (0, 90)}))
+    with h5py.File(scratch("far-0.h5")) as file:
+        far.compute(file["coefficients"][...], plan_cell(voltmill("plan", "--force", scratch("far.yaml"))))
+    check_beams(far)
+    check_centres(far)
 
-ENU[:] = 0
-still = check(Array("still", 3, delays=np.zeros(3), gaps=GAPS))
-check_one(still, 1)
-check_recipe(still, "recipe")
+    ENU[:] = 0
+    still = check(Array("still", 3, delays=np.zeros(3), gaps=GAPS))
+    check_one(still, 1)
+    check_recipe(still, "recipe")
 
-CUTS = [("chunks of 16 spectra", None, {"chunk": 16, "threads": 1}), ("2 ranks", 2, {"chunk": 48}),
-        ("3 ranks, 3 threads", 3, {"threads": 3}), ("7 ranks", 7, {"chunk": 16}),
-        ("little memory", None, {"memory": "96MiB", "chunk": 160})]
-same_bytes(over, False, CUTS if ALL else CUTS[1:2])
-same_bytes(over, True, CUTS if ALL else CUTS[3:4])
-same_bytes(gaps, False, CUTS if ALL else CUTS[2:3])
-same_bytes(gaps, True, CUTS if ALL else CUTS[:1])
+    CUTS = [("chunks of 16 spectra", None, {"chunk": 16, "threads": 1}), ("2 ranks", 2, {"chunk": 48}),
+            ("3 ranks, 3 threads", 3, {"threads": 3}), ("7 ranks", 7, {"chunk": 16}),
+            ("little memory", None, {"memory": "96MiB", "chunk": 160})]
+    same_bytes(over, False, CUTS if ALL else CUTS[1:2])
+    same_bytes(over, True, CUTS if ALL else CUTS[3:4])
+    same_bytes(gaps, False, CUTS if ALL else CUTS[2:3])
+    same_bytes(gaps, True, CUTS if ALL else CUTS[:1])
 
-# On a device, if there is one: within its tolerance. Its kernels take longer to build than all that is above.
-try:
-    for beams in (False, True) if ALL else ():
-        products = gaps.beam_products() if beams else gaps.products(4)
-        name = "gaps-beams" if beams else "gaps"
-        voltmill("run", "--force", gaps.job("device", products, BEAMS if beams else None,
-                                 channelise={**gaps.bank, "backend": "opencl"}))
-        for i, product in enumerate(products):
-            said = voltmill("verify", "--all", scratch(f"device-{i}.h5"))
-            ok("agrees with the reference" in said, f"OpenCL, {name}: {product['kind']}", said)
-except Failed as failure:
-    ok("error: no OpenCL " in str(failure), "OpenCL: # SKIP there is no device", failure)
+    # On a device, if there is one: within its tolerance. Its kernels take longer to build than all that is above.
+    try:
+        for beams in (False, True) if ALL else ():
+            products = gaps.beam_products() if beams else gaps.products(4)
+            name = "gaps-beams" if beams else "gaps"
+            voltmill("run", "--force", gaps.job("device", products, BEAMS if beams else None,
+                                     channelise={**gaps.bank, "backend": "opencl"}))
+            for i, product in enumerate(products):
+                said = voltmill("verify", "--all", scratch(f"device-{i}.h5"))
+                ok("agrees with the reference" in said, f"OpenCL, {name}: {product['kind']}", said)
+    except Failed as failure:
+        ok("error: no OpenCL " in str(failure), "OpenCL: # SKIP there is no device", failure)
 
-note(f"largest rms: {worst}")
-finish()
+    note(f"largest rms: {worst}")
+    finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -177,6 +177,8 @@ def choose_mask(dice, archive, bank, name):
 def choose_mask_product(dice, archive, name):
     """A flagged product of another filter bank as a mask: its job, which take_mask() runs."""
     bank, spectra = choose_bank(dice, "mask"), int(dice.choice([8, 16]))
+    if archive.samples < 2 * spectra * (bank["taps"] + 1) * 2 * bank["channels"]:
+        spectra = 4
     del bank["name"]
     first = int(dice.integers(0, archive.chans * bank["channels"]))
     flag = {"spectra": spectra, **({"kurtosis": 3.0} if dice.random() < 0.7 else {"channels": [[first, first]]})}

@@ -299,15 +299,12 @@ def scales_of(value, error, kind, bits, rows, is_first, lines_of_antenna):
 
 def fill_empty(scale, offset, is_empty, scale_error, offset_error, lines):
     """A channel without numbers in the first block takes the mean of the others of its station, beam and
-    polarisation, or, where all of these are such, of the other stations and beams."""
+    polarisation, or, where all of these are such, the mean of these means of the other stations and beams."""
     there = ~is_empty[0]
     for i in np.flatnonzero(is_empty[0].any(1)):
-        others = np.zeros_like(there)
-        others[i] = there[i]
-        if not others.any():
-            others[i % lines::lines] = there[i % lines::lines]
+        others = [i] if there[i].any() else [j for j in range(i % lines, len(there), lines) if there[j].any()]
         for x in (scale, offset, scale_error, offset_error):
-            x[0, i, is_empty[0, i]] = x[0][others].mean() if others.any() else np.nan
+            x[0, i, is_empty[0, i]] = np.mean([x[0, j, there[j]].mean() for j in others]) if others else np.nan
 
 
 class Product:
