@@ -44,16 +44,24 @@ struct join_filling {
 static status_t fill_read(const struct join_filling *f, uint32_t part, uint64_t first,
                           uint64_t count, uint64_t lead, void *out)
 {
-    if (f->set->from[part] == UINT64_MAX && !f->set->is_rows) {
+    const struct join_dataset *set = f->set;
+    if (set->from[part] == UINT64_MAX && !set->is_rows && set->element_bytes == sizeof(double)) {
+        const double *hz = f->join->parts[part].product->frequency_hz;
+        for (uint64_t i = 0; i < set->count[part]; i++) {
+            ((double *)out)[i] = hz[i * set->each] + set->centre;
+        }
+        return STATUS_OK;
+    }
+    if (set->from[part] == UINT64_MAX && !set->is_rows) {
         static const float whole = 1;
         for (uint64_t i = 0; i < count * lead / sizeof whole; i++) {
             memcpy((char *)out + i * sizeof whole, &whole, sizeof whole);
         }
         return STATUS_OK;
     }
-    return f->set->is_rows ? rows_read(f->rows[part], first, count, 0, lead, out)
-                           : file_read(f->parts[part], f->join->parts[part].path,
-                                       f->set->from[part] + first * lead, out, count * lead);
+    return set->is_rows ? rows_read(f->rows[part], first, count, 0, lead, out)
+                        : file_read(f->parts[part], f->join->parts[part].path,
+                                    set->from[part] + first * lead, out, count * lead);
 }
 
 /* Writes bytes, or compares them. */

@@ -28,6 +28,8 @@ struct join_dataset {
                            compressed, or weights that it does not have, which are 1 */
     int is_rows;        /* the rows themselves */
     uint32_t missing;   /* value of missing numbers, repeated */
+    uint64_t each;      /* channels of a coarse one, and how far, in Hz, its frequency is above */
+    double centre;      /* that of the first: of parts without weights; each 0: all have them */
     double start, step; /* of a scale of times, whose values follow from them; step 0: */
 };                      /* it is none */
 

@@ -30,7 +30,7 @@ static const char *const own_of_bands[] = {"fch1",    "nchans",        "nfpc",
                                            "average", "first_channel", "kept_convention"};
 
 /* Datasets that a part without missing samples does not have. */
-static const char *const of_weights[] = {"weights", "coarse_frequency"};
+static const char *const of_weights[] = {"weights", "coarse_frequency", "if"};
 
 static int words_have(const struct h5_names *names, const char *name)
 {
@@ -44,8 +44,8 @@ static int words_are_shared(const struct join *join, const char *name)
                                       : TEXT_IS_AMONG(own_of_bands, name));
 }
 
-/* Lists the names of the objects that all parts have. Some parts in time may have no weights, which
- * are 1 then. Fails with USAGE if other objects are missing in a part, with DATA or DEVICE if names
+/* Lists the names of the objects that all parts have. Some parts may have no weights, which are 1
+ * then. Fails with USAGE if other objects are missing in a part, with DATA or DEVICE if names
  * are unreadable. */
 static status_t join_list_names(const struct join *join, struct h5_names *out)
 {
@@ -60,8 +60,7 @@ static status_t join_list_names(const struct join *join, struct h5_names *out)
             const int mine = is_fuller ? 1 - k : k;
             for (size_t j = 0; j < names[mine].count; j++) {
                 const char *name = names[mine].names[j];
-                int may_lack =
-                    k == 0 && join->along == JOIN_TIME && TEXT_IS_AMONG(of_weights, name);
+                int may_lack = k == 0 && TEXT_IS_AMONG(of_weights, name);
                 REQUIRE_OUT(may_lack || words_have(&names[1 - mine], name), STATUS_USAGE,
                             "join: %s has /%s, but %s has not", join->parts[parts[mine]].path, name,
                             join->parts[parts[1 - mine]].path);
@@ -429,13 +428,20 @@ static status_t join_find_own_axis(const struct join *join, const struct h5_data
     return STATUS_OK;
 }
 
-/* Parts cut within one coarse channel, or made of one archive, share their coarse channels. */
+/* Parts cut within one coarse channel, or made of one archive, share their coarse channels, and all
+ * or none have weights. */
 static status_t join_is_alike(const struct join *join, const char *name, int *out)
 {
     char difference[256];
+    int has[2];
     *out = 1;
     for (uint32_t i = 1; i < join->count && *out; i++) {
-        TRY(join_compare_values(join->parts[0].file, join->parts[i].file, name, out, difference));
+        TRY(join_has(join, 0, name, &has[0]));
+        TRY(join_has(join, i, name, &has[1]));
+        *out = has[0] && has[1];
+        TRY(*out ? join_compare_values(join->parts[0].file, join->parts[i].file, name, out,
+                                       difference)
+                 : STATUS_OK);
     }
     return STATUS_OK;
 }
@@ -477,6 +483,43 @@ static status_t join_place_times(const struct join *join, struct join_dataset *s
     return STATUS_OK;
 }
 
+/* Sets *out to the length of a dataset of weights that a part does not have: to its rows, or to its
+ * coarse channels, whose frequencies follow from those of the channels as in the first part that
+ * has weights (`has`: how many coarse channels that one has). Fails with USAGE, DATA. */
+static status_t join_count_weights(const struct join *join, uint32_t part, uint64_t has,
+                                   struct join_dataset *set, uint64_t *out)
+{
+    const struct product *product = join->parts[part].product;
+    uint32_t like = 0;
+    int is_range[2] = {0, 0};
+    double *hz = NULL;
+    size_t count = 0;
+    *out = product->rows;
+    if (join->along == JOIN_TIME) {
+        return STATUS_OK;
+    }
+    TRY(join_find(join, set->name, &like));
+    const struct product *other = join->parts[like].product;
+    const uint32_t both[2] = {like, part};
+    for (int k = 0; k < 2; k++) {
+        TRY(h5_has_attribute(join->parts[both[k]].file, join->parts[both[k]].path, "first_channel",
+                             &is_range[k]));
+    }
+    set->each = other->frequencies / has;
+    REQUIRE(!is_range[0] && !is_range[1] && set->each * has == other->frequencies &&
+                product->frequencies % set->each == 0,
+            STATUS_USAGE,
+            "join: %s has /weights, but %s has not, and keeps some of its channels only: which "
+            "coarse channels it is of is not known",
+            other->path, product->path);
+    *out = product->frequencies / set->each;
+    TRY(h5_read_f64s(join->parts[like].file, join->parts[like].path, "coarse_frequency", &hz,
+                     &count));
+    set->centre = count > 0 ? hz[0] - other->frequency_hz[0] : 0;
+    free(hz);
+    return STATUS_OK;
+}
+
 /* Shape of the dataset in each part; all axes but one are alike. */
 static status_t join_measure(const struct join *join, const struct h5_dataset *data,
                              struct join_dataset *set)
@@ -490,8 +533,8 @@ static status_t join_measure(const struct join *join, const struct h5_dataset *d
         const char *path = join->parts[i].path;
         int has = 0;
         TRY_OUT(join_has(join, i, set->name, &has));
-        if (!has) { /* weights, of parts in time */
-            set->count[i] = join->parts[i].product->rows;
+        if (!has) {
+            TRY_OUT(join_count_weights(join, i, data->dims[set->at], set, &set->count[i]));
             set->from[i] = HADDR_UNDEF;
             continue;
         }

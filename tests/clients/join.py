@@ -16,16 +16,10 @@ stored = random.normal(0, 20, (60000, 2, 3, 2)).round().clip(-127, 127).astype("
 ROOT = {"start_mjd_day": np.int32(60370), "start_second": 86399.25, "source": "B0329+54", "telescope": "GBT"}
 
 
-def observation(name, gaps=((21000, 3000),)):
-    path = write_archive(name, stored, "time,pol,chan,reim", 1e6, "complex", centres=[3e8, 3.01e8, 3.02e8], root=ROOT)
-    with h5py.File(path, "r+") as file:
-        file["pol"] = ["X", "Y"]
-        if gaps:
-            file["gaps"] = np.array(gaps, "u8")
-    return path
-
-
-archive = observation("obs")
+archive = write_archive("obs", stored, "time,pol,chan,reim", 1e6, "complex", centres=[3e8, 3.01e8, 3.02e8], root=ROOT)
+with h5py.File(archive, "r+") as with_gaps:
+    with_gaps["pol"] = ["X", "Y"]
+    with_gaps["gaps"] = np.array([[21000, 3000]], "u8")
 
 
 def make(name, select=None, source=archive, kind="power", bank=(CHANNELS, TAPS), **keys):
@@ -121,6 +115,33 @@ same(digest("joined.h5"), before, "the same bytes in any order")
 voltmill("run", write_yaml("dm.yaml", {"input": {"files": scratch("joined.h5")}, "dedisperse": {
     "dm": {"start": 0, "step": 1, "count": 3}, "pols": 0, "file": "series.h5"}}))
 
+# ---- only parts with missing samples have weights, and the axes of these
+beam = write_archive("beam", stored[:, None], "time,beam,pol,chan,reim", 1e6, "complex", centres=[3e8, 3.01e8, 3.02e8],
+                     root=ROOT, gaps=[[21000, 3000]])
+whole = everything(make("beam-whole.h5", source=beam, kind="spectra"))
+halves = [make(f"beam{i}.h5", {"samples": samples}, source=beam, kind="spectra")
+          for i, samples in enumerate(([0, 30000], [30000 // CHANNELS * CHANNELS - (TAPS - 1) * CHANNELS, 60000]))]
+voltmill("join", "-o", "beam-joined.h5", *halves)
+both, without = everything("beam-joined.h5"), everything(halves[1])
+ok("if" in both and not {"weights", "if"} & set(without), "parts without weights have no /if")
+for name in "spectra", "weights", "if", "beam", "pol", "coarse_frequency":
+    ok(equal(both[name], whole[name]), f"spectra of a beam: /{name} is that of one run")
+voltmill("verify", "--crc", "beam-joined.h5")
+lossy = write_archive("lossy", stored, "time,pol,chan,reim", 1e6, "complex", centres=[3e8, 3.01e8, 3.02e8], root=ROOT,
+                      gaps=[[21000, 3000, 2], [40000, 77, 5]])  # of the highest coarse channel alone
+for kind in "power", "spectra":
+    whole = everything(make("lossy-whole.h5", source=lossy, kind=kind))
+    nodes = [make(f"node{i}.h5", {"chans": chans}, source=lossy, kind=kind) for i, chans in enumerate(([2], [0, 1]))]
+    ok(["weights" in everything(name) for name in nodes] == [True, False], f"{kind}: one node has lost something")
+    voltmill("join", "-o", "nodes.h5", "--force", *nodes)
+    both = everything("nodes.h5")
+    same(sorted(both), sorted(whole), f"{kind} of nodes: the objects of one run")
+    for name in "spectra" if kind == "spectra" else "data", "weights", "coarse_frequency", "frequency", "time":
+        ok(equal(both[name], whole[name]), f"{kind} of nodes: /{name} is that of one run")
+    voltmill("verify", "--crc", "nodes.h5")
+kept = [make("kept0.h5", {"chans": [2]}, source=lossy, channels=[0, 15]), make("kept1.h5", {"chans": [0]}, source=lossy, channels=[16, 31])]
+fails(2, "has /weights, but .* has not", "join", "-o", "kept.h5", *kept)
+
 # ---- compressed parts, flagged ones, another start
 squeezed = [make(f"squeezed{i}.h5", {"samples": list(cut)}, compress="deflate") for i, cut in enumerate(cuts)]
 voltmill("join", "-o", "again.h5", "--force", *squeezed)
@@ -178,8 +199,6 @@ fails(2, "contains spectra, but", "join", "-o", "x.h5", "time0.h5", "spectra.h5"
 make("raw.h5", {"chans": [1]}, weights="raw")
 make("chan2.h5", {"chans": [2]})
 fails(2, "is_renormalised of weights is 1 in chan2.h5, but 0 in raw.h5", "join", "-o", "x.h5", "chan2.h5", "raw.h5")
-make("sound.h5", {"chans": [1]}, observation("unbroken", None))
-fails(2, "chan2.h5 has /coarse_frequency, but sound.h5 has not", "join", "-o", "x.h5", "chan2.h5", "sound.h5")
 # A result that is there is compared number by number.
 voltmill("join", "-o", "twice.h5", "time0.h5", "time1.h5")
 ok("complete before" in voltmill("join", "-o", "twice.h5", "time0.h5", "time1.h5"), "a join that is complete")

@@ -177,8 +177,9 @@ def choose_mask(dice, archive, bank, name):
 def choose_mask_product(dice, archive, name):
     """A flagged product of another filter bank as a mask: its job, which take_mask() runs."""
     bank, spectra = choose_bank(dice, "mask"), int(dice.choice([8, 16]))
-    if archive.samples < 2 * spectra * (bank["taps"] + 1) * 2 * bank["channels"]:
-        spectra = 4
+    if archive.samples < 2 * (2 * spectra + bank["taps"]) * bank["channels"]:
+        bank = dict(bank, channels=4, taps=2)
+        spectra = 8
     del bank["name"]
     first = int(dice.integers(0, archive.chans * bank["channels"]))
     flag = {"spectra": spectra, **({"kurtosis": 3.0} if dice.random() < 0.7 else {"channels": [[first, first]]})}
@@ -503,4 +504,5 @@ def main():
     finish()
 
 
-main()
+if __name__ == "__main__":
+    main()
