@@ -68,7 +68,8 @@ status_t apart_describe(const struct description *kind, const struct apart_reque
                         void *out);
 
 /* Opens a file in a child only, as a trial before this process opens it itself; for kinds without a
- * type. Without children (apart_begin()) it does nothing. Fails as apart_describe(). */
+ * type. Without children (apart_begin()) it does nothing. Fails as the kind's open() did, and with
+ * DATA, DEVICE, STOPPED as apart_describe(). */
 status_t apart_try(const struct description *kind, const struct apart_request *request);
 
 /* Begins another child, which opens this beside this process, and then ends; its output, messages

@@ -20,7 +20,7 @@ status_t file_packed_name(const char *path, char **out);
 
 /* Checks that `path` can be made: its folder is there and can be written to, or can be made
  * (folder_check()), and nothing but an ordinary file (or a link) has its name, and that only if
- * `force`. Fails with USAGE, DATA. */
+ * `force`. Fails with USAGE, DATA; with DEVICE (memory). */
 status_t file_check_new(const char *path, int force);
 
 /* Sets *out to whether the name exists, even as a link that leads nowhere. Fails with DATA if this
@@ -37,7 +37,7 @@ status_t file_is_folder(const char *path, int *out);
 status_t file_cut(int fd, const char *path, uint64_t bytes);
 
 /* Sets *out to whether two names lead to one existing file, or would lead to one if it, and folders
- * on the way to it, were made. Fails with DATA as file_exists() does. */
+ * on the way to it, were made. Fails with DATA as file_exists() does; with DEVICE (memory). */
 status_t file_is_same(const char *a, const char *b, int *out);
 
 /* Returns whether the open file was removed, or replaced by another file of its name. 0 if this is
@@ -46,8 +46,8 @@ int file_is_nameless(int fd);
 /* Returns whether `path` itself, not where a link leads, is a name of the open file. 0 also if this
  * is unknown: the name or the file cannot be looked up. */
 int file_is_on(int fd, const char *path);
-/* Creates a new file for reading and writing, after removing the file that has the name. Fails as
- * reason_make_status() says. */
+/* Creates a new file for reading and writing, after removing the file that has the name. Fails with
+ * USAGE (the name, the user's rights), NO_SPACE, DEVICE (memory, descriptors), else DATA. */
 status_t file_open_new(const char *path, int *fd);
 
 /* Reserves disk space for the first `bytes` >= 1 bytes of a file, what it has already included, so
@@ -78,7 +78,7 @@ typedef status_t file_fill_t(void *context, uint64_t at, uint64_t bytes, void *t
 /* Writes `bytes` bytes at the offset by at most `threads` threads (pool_try_each()), each of which
  * calls `fill` for some of them: multiples of 8 if both numbers are. In a file system in memory,
  * where pwrite() writes a file on one thread at a time, more than one write through a mapping.
- * Fails as file_write() and `fill` do; begins nothing more then. */
+ * Fails with NO_SPACE, DATA, and as `fill` does; begins nothing more then. */
 status_t file_fill(int fd, const char *path, uint64_t offset, uint64_t bytes, uint32_t threads,
                    file_fill_t *fill, void *context);
 /* Bytes of a file from an offset on, for file_copy(). */
@@ -88,7 +88,7 @@ struct file_place {
     uint64_t offset;
 };
 /* Copies bytes from one file to another, by several threads where there are many processors. Fails
- * as file_read() and file_write() do. */
+ * with DATA, also if the source ends before; with NO_SPACE. */
 status_t file_copy(const struct file_place *from, const struct file_place *to, uint64_t bytes);
 /* Some bytes of a file in memory, as memory that its owner writes: several threads write their
  * parts of one file at once, for which pwrite() would take turns. */

@@ -53,18 +53,21 @@ status_t claim_check_owner_open(int fd, const char *part);
 /* Opens the file at `part`, created if it is missing (its folder exists), and locks it against
  * every other run until *fd, for reading and writing, is closed; *bytes is its size. Fails with
  * USAGE if another run has the lock for three seconds, the file is another user's, no ordinary file
- * or one with further names (hard links), or as reason_make_status() says. */
+ * or one with further names (hard links), or may not be opened; with NO_SPACE, DATA, DEVICE
+ * (memory, descriptors). A file system without locks locks nothing. */
 status_t claim_take(const char *part, int *fd, uint64_t *bytes);
 /* Shares a lock (fd: of claim_take() or claim_open()): others may have one of the same kind, but
  * claim_take() is refused as long as one is left. So a file is safe until the last rank that writes
  * it is gone. Fails with USAGE if another run has the lock for three seconds. */
 status_t claim_share(int fd, const char *part);
 
-/* Identity of a claimed file, for other ranks. Bytes may be sent as they are. Fails with DATA. */
+/* Identity of a claimed file, for other ranks: plain bytes, which may be sent as they are. */
 struct claim_mark {
     struct identity identity;
     char host[CLAIM_HOST]; /* of the process that took it */
 };
+/* Makes the mark of a claimed file, which is open as `fd`. Fails with DATA if it cannot be looked
+ * up. */
 status_t claim_mark_of(int fd, const char *part, struct claim_mark *out);
 /* Opens a claimed file for reading and writing by its name. Fails with DATA if the name leads to
  * another file: links are not followed, and inode numbers are compared (on the machine of the mark

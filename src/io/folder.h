@@ -25,7 +25,8 @@ status_t folder_make(const char *path, char **made);
  * Takes NULL. */
 void folder_unmake(const char *path, char *made);
 
-/* Syncs the names in the folder of `path`, if its file system can. Fails with DEVICE (memory). */
+/* Syncs the names in the folder of `path`, if its file system can: an error of syncing is ignored.
+ * Fails with DEVICE (memory). */
 status_t folder_sync(const char *path);
 
 /* The place to which a path leads, even if its last parts are missing. Paths that lead to one place

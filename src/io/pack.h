@@ -104,7 +104,8 @@ void unpack_fields(struct unpack *in, void *to, const struct pack_field *fields,
 status_t pack_struct(struct text *out, const void *from, const struct pack_type *type);
 void unpack_struct(struct unpack *in, void *to, const struct pack_type *type);
 /* Makes a new struct of this type, called `what` in messages, for pack_destroy(); `out` points to a
- * pointer to it, which a failure leaves unchanged. Fails as unpack_check(). */
+ * pointer to it, which a failure leaves unchanged. Fails with DATA (bytes are missing, or values
+ * wrong), DEVICE (memory). */
 status_t unpack_new(struct unpack *in, const struct pack_type *type, const char *what, void *out);
 /* Frees all that the struct points to, and makes those pointers NULL. */
 void pack_free(void *at, const struct pack_type *type);

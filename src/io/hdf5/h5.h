@@ -1,5 +1,6 @@
-/* HDF5 with our errors: what input/ and product/ share. Call from the main thread only: the
- * library is not thread-safe. */
+/* HDF5 with our errors: what input/ and product/ share. Call from the main thread only: the library
+ * is not thread-safe. Functions whose comment names DATA also fail with DEVICE (memory, open
+ * files). */
 #ifndef VOLTMILL_IO_HDF5_H5_H
 #define VOLTMILL_IO_HDF5_H5_H
 
@@ -15,8 +16,7 @@
 
 /* Records a failure of HDF5 with the context and HDF5's own innermost reason. Returns NO_SPACE
  * (disk or quota full), DEVICE (memory, open files) or DATA; if a cause is recorded already, as a
- * write of our own driver does (io/hdf5/h5_file.h), the status of that. Functions below whose
- * comment names DATA alone fail with DEVICE, too. */
+ * write of our own driver does (io/hdf5/h5_file.h), the status of that. */
 status_t h5_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Removes, in place, text without information: line ends (of ctime()), addresses in memory, and
@@ -108,7 +108,8 @@ void h5_dataset_close(struct h5_dataset *dataset);
  * read and one has a fraction or is beyond 2^63. */
 status_t h5_dataset_read(const struct h5_dataset *dataset, const char *where, const char *name,
                          hid_t type, uint64_t count, void *out);
-/* Reads all values, of an attribute, too, wherever they are; below 0: HDF5 has failed. */
+/* Reads all values, also of an attribute, as values of a type in memory, wherever they are.
+ * Returns below 0 if HDF5 fails. */
 herr_t h5_values_read(const struct h5_dataset *values, hid_t type, void *out);
 
 /* Makes a copy of a type in memory; with `member` a compound of that member alone. h5_close() in
@@ -127,13 +128,14 @@ status_t h5_get_text(hid_t object, const char *where, const char *name, char **v
 /* Reads a text likewise from files of unknown origin: an attribute that is no text, or has no
  * elements, counts as missing. Fails with DATA, DEVICE (memory). */
 status_t h5_find_text(hid_t object, const char *where, const char *name, char **value, int *found);
-/* Sets *out to whether it is that word, 0 if it is missing. Fails likewise. */
+/* Sets *out to whether it is that word; 0 if it is missing, or counts as missing. Fails with DATA,
+ * DEVICE (memory). */
 status_t h5_says(hid_t object, const char *where, const char *name, const char *word, int *out);
 /* Reads all texts of an attribute; *count is 0 if it is missing, or, with `any_kind`, no text. Free
  * with text_free_list(). Fails with DATA, DEVICE. */
 status_t h5_get_texts(hid_t object, const char *where, const char *name, int any_kind, char ***out,
                       size_t *count);
-/* Read a number likewise, i64 a whole one. Fail with DATA, DEVICE. */
+/* Read a number as h5_get_text() reads a text, i64 a whole one. Fail with DATA, DEVICE. */
 status_t h5_get_f64(hid_t object, const char *where, const char *name, double *value, int *found);
 status_t h5_get_i64(hid_t object, const char *where, const char *name, int64_t *value, int *found);
 

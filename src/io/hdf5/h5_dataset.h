@@ -1,5 +1,6 @@
 /* Datasets: places of chunks in their file, so that they can be read without HDF5; type and shape;
- * dimension scales. Main thread only, or the one thread that uses HDF5. */
+ * dimension scales. Main thread only, or the one thread that uses HDF5. Functions whose comment
+ * names DATA also fail with DEVICE (memory, open files). */
 #ifndef VOLTMILL_IO_HDF5_H5_DATASET_H
 #define VOLTMILL_IO_HDF5_H5_DATASET_H
 
@@ -73,7 +74,9 @@ status_t h5_first_scale(hid_t dataset, const char *name, int dim, char out[H5_SC
  * DEVICE (memory). */
 status_t h5_get_label(hid_t dataset, const char *name, int dim, char out[H5_SCALE_NAME]);
 
-/* Makes a dataset a scale of this name; attaches it to a dimension. Fail as H5_TRY does. */
+/* h5_make_scale(): makes a dataset a scale of this name. h5_attach_scale(): attaches it to
+ * dimension `dim`, from 0, of a dataset. h5_put_label(): sets a dimension's label. Fail with
+ * NO_SPACE, DATA, DEVICE. */
 status_t h5_make_scale(hid_t dataset, const char *name);
 status_t h5_attach_scale(hid_t dataset, hid_t scale, const char *name, int dim);
 status_t h5_put_label(hid_t dataset, int dim, const char *label);

@@ -1,6 +1,7 @@
 /* HDF5 files being made. All writes of HDF5 go through a file driver of our own, which records what
  * no call of HDF5 returns: whether any of its writes has failed, at any time (in the closing of a
- * dataset, say). Main thread only. */
+ * dataset, say). Main thread only. Functions whose comment names DATA also fail with DEVICE
+ * (memory, open files). */
 #ifndef VOLTMILL_IO_HDF5_H5_FILE_H
 #define VOLTMILL_IO_HDF5_H5_FILE_H
 
