@@ -40,6 +40,6 @@ void json_doubles(struct json *json, const char *key, const double *values, uint
 
 /* Prints the object, which is complete, on stdout, and frees it. Fails with DEVICE (memory). */
 status_t json_print(struct json *json);
-void json_free(struct json *json);
+void json_free(struct json *json); /* leaves {0} */
 
 #endif

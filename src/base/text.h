@@ -27,7 +27,7 @@ status_t text_add_path(struct text *text, const char *path, int *ok);
  * (memory). */
 status_t text_add_shown(struct text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-void text_free(struct text *text);
+void text_free(struct text *text); /* leaves {0} */
 
 /* Opens an ordinary file for reading. With `takes_pipe`, also an anonymous pipe such as a shell's
  * <(...). Named pipes may block forever and devices never end, so both are refused. Skips a UTF-8

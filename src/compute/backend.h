@@ -96,7 +96,7 @@ enum buffer_use { BUFFER_IN, BUFFER_OUT, BUFFER_BETWEEN };
 /* Allocates memory of `bytes` bytes that the host can read and write and the backend computes on,
  * aligned to 64 bytes. Fails with DEVICE. */
 status_t buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out);
-void buffer_destroy(buffer_t *buffer);
+void buffer_destroy(buffer_t *buffer); /* takes NULL */
 /* Lets a buffer of samples use `data` instead of its own memory; NULL: its own again. Returns 1.
  * `data` must outlive all work on the buffer. OpenCL and the reference return 0, and do nothing.
  * Not while work on the buffer is in flight. */
@@ -138,7 +138,7 @@ enum stage_memory { MEMORY_HOST, MEMORY_DEVICE, STAGE_MEMORIES };
 /* Any stage but `correlate` (correlate_destroy()), and what else a backend makes (an ingest, a
  * search for peaks, resident rows, a baseline): waits for what is under way, and frees it. Takes
  * NULL. */
-void stage_destroy(void *stage);
+void stage_destroy(void *stage); /* takes NULL */
 /* Waits for work in flight, and sets the seconds of each step since the last call, by the device's
  * own clock; zeros if the stage's spec is not timed, or without a device. Fails with DEVICE. */
 status_t stage_times(void *stage, double seconds[DEVICE_STEPS]);

@@ -29,7 +29,7 @@ uint64_t correlate_row_floats(const struct correlate_spec *spec);
 /* Plans the stage. Fails with USAGE (a pair that is none, or is listed twice; other numbers that
  * cannot be), DEVICE (memory). */
 status_t correlate_create(backend_t *backend, const struct correlate_spec *spec, correlate_t **out);
-void correlate_destroy(correlate_t *correlate);
+void correlate_destroy(correlate_t *correlate); /* takes NULL */
 
 /* Returns the bytes of that memory that the stage takes; 0: none. */
 uint64_t correlate_bytes(enum backend_kind kind, const struct correlate_spec *spec,

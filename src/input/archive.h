@@ -239,7 +239,7 @@ status_t archive_create(const char *path, struct archive **out);
 /* Types by which an archive is packed (io/pack.h), to be sent from the process that opened the
  * files to every rank. */
 extern const struct pack_type archive_type, archive_part_type, lost_box_type;
-void archive_destroy(struct archive *archive);
+void archive_destroy(struct archive *archive); /* takes NULL */
 
 /* Stream axes in the order of products, slowest first. */
 enum { STREAM_AXES = 4 };

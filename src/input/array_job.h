@@ -26,7 +26,7 @@ struct calc_table {
  * are missing, have an order above 15 or do not follow each other; with USAGE: HDF5; with DEVICE
  * (memory). */
 status_t calc_table_read(const char *path, struct utc utc, struct calc_table **out);
-void calc_table_destroy(struct calc_table *calc);
+void calc_table_destroy(struct calc_table *calc); /* takes NULL */
 
 /* A file of weights of beams, or a recipe of a beamformer (bfr5). */
 struct beam_file {

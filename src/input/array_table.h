@@ -65,7 +65,7 @@ struct archive;
  * The caller destroys *out (before: NULL) in any case. Fails with DATA, DEVICE. */
 status_t array_table_of_archive(const struct archive *archive, int may_be_nowhere,
                                 struct array_table **out);
-void array_table_destroy(struct array_table *table);
+void array_table_destroy(struct array_table *table); /* takes NULL */
 
 extern const struct pack_type array_table_type;
 /* For the table of tasks (main.c). */

@@ -119,6 +119,6 @@ status_t guard_check(const struct guard *guard, const char *what, const char *pa
  * likewise. Fails with USAGE, DEVICE (memory). */
 status_t guard_check_part(const struct guard *guard, const char *what, const char *path);
 
-void guard_free(struct guard *guard);
+void guard_free(struct guard *guard); /* leaves {0} */
 
 #endif

@@ -35,7 +35,7 @@ typedef struct fits_unit fits_unit_t;
 /* Opens the first unit. `path` is for messages; it and `fd` must outlive the unit. The caller sets
  * *out to NULL before, and closes it also after a failure. Fails with DATA, DEVICE. */
 status_t fits_unit_open(int fd, const char *path, fits_unit_t **out);
-void fits_unit_close(fits_unit_t *unit);
+void fits_unit_close(fits_unit_t *unit); /* takes NULL */
 
 /* Moves to the next binary table of that name (EXTNAME), among the first 1000 units. Fails with
  * DATA, also if there is none; with DEVICE. */

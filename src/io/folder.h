@@ -41,6 +41,6 @@ struct folder_place {
  * (memory). */
 status_t folder_place_of(const char *path, struct folder_place *out);
 int folder_place_is_same(const struct folder_place *a, const struct folder_place *b);
-void folder_place_free(struct folder_place *place);
+void folder_place_free(struct folder_place *place); /* leaves {0} */
 
 #endif

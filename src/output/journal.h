@@ -58,7 +58,7 @@ status_t journal_create(const char *path, const struct journal_head *head, journ
 /* Prepares an opened journal for new records: truncates it after the last good one. Fails with
  * DATA, NO_SPACE, DEVICE. */
 status_t journal_resume(journal_t *journal);
-void journal_destroy(journal_t *journal);
+void journal_destroy(journal_t *journal); /* takes NULL */
 
 /* Returns whether the journal has a record of the chunk, which is below `chunks`. */
 int journal_is_done(const journal_t *journal, uint64_t chunk);
@@ -117,6 +117,6 @@ status_t product_files_of(const char *path, struct product_files *out);
 /* Finds the product's files by its name, or by that of its .part or .journal. Fails with DATA if
  * none of the three exists; with DEVICE (memory). product_files_free() in any case. */
 status_t product_files_find(const char *name, struct product_files *out);
-void product_files_free(struct product_files *find);
+void product_files_free(struct product_files *find); /* leaves {0} */
 
 #endif

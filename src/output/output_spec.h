@@ -66,7 +66,7 @@ status_t output_spec_of_series(const struct job *job, uint32_t number, const cha
 status_t output_spec_of_search(const struct job *job, const struct archive *archive,
                                struct output_spec *out);
 void output_spec_plan_series(struct output_spec *spec, const struct dedisperse_plan *plan);
-void output_spec_free(struct output_spec *spec);
+void output_spec_free(struct output_spec *spec); /* leaves {0} */
 
 /* Makes the file of item i in HDF5, as product_create() does (fd below 0: only computes the
  * places); of other formats without frequencies. `made_of`: inputs_contents(). The spec is planned.

@@ -27,7 +27,7 @@ typedef struct weights weights_t;
  * are too many pairs of streams; with DEVICE (memory). */
 status_t weights_create(const struct channelise_plan *work, uint32_t bank, uint64_t block_units,
                         weights_t **out);
-void weights_destroy(weights_t *weights);
+void weights_destroy(weights_t *weights); /* takes NULL */
 
 /* A block as it leaves the backend. */
 struct weights_block {

@@ -28,7 +28,7 @@ struct filter_block {
  * them. The plan must outlive it. Fails with DEVICE. */
 status_t filter_chain_create(backend_t *backend, const struct filter_plan *plan, uint32_t streams,
                              uint64_t rows, filter_chain_t **out);
-void filter_chain_destroy(filter_chain_t *chain);
+void filter_chain_destroy(filter_chain_t *chain); /* takes NULL */
 
 /* Creates the buffers of a block; `last`: use of the last filter's. The caller calls
  * filter_block_free() in any case. Fails with DEVICE. */
@@ -36,7 +36,7 @@ status_t filter_block_create(backend_t *backend, const filter_chain_t *chain, en
                              struct filter_block *out);
 /* Returns the last filter's rows. */
 buffer_t *filter_block_last(const filter_chain_t *chain, const struct filter_block *block);
-void filter_block_free(struct filter_block *block);
+void filter_block_free(struct filter_block *block); /* leaves {0} */
 
 /* Filters block->needs[0], which are in `in`, to block->needs[count] of the last filter; missing
  * samples are counted among `counted` (dsp/overlap.h), numbered as the archive's. Streams are those

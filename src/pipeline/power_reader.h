@@ -9,7 +9,7 @@ typedef struct power_reader power_reader_t;
 /* Opens the filterbank of a dedispersion, which must outlive the reader. Fails with DATA, DEVICE.
  */
 status_t power_reader_create(const struct dedisperse_plan *dedispersion, power_reader_t **out);
-void power_reader_destroy(power_reader_t *reader);
+void power_reader_destroy(power_reader_t *reader); /* takes NULL */
 
 /* Returns which of samples first .. first + count - 1 the observation has: `lead` that it does not
  * have, then `count` from `first` on, then others that it does not have. */
@@ -47,7 +47,7 @@ struct left_out {
     size_t count, room;
 };
 
-void left_out_free(struct left_out *list);
+void left_out_free(struct left_out *list); /* leaves {0} */
 
 /* Begins a block's list with what `before`, the list of the block before (or this very list), has
  * about inputs from .. from + count - 1 of that block: they are the first `count` inputs of this

@@ -16,7 +16,7 @@ struct runs {
     struct run *items;
     size_t count;
 };
-void runs_free(struct runs *runs);
+void runs_free(struct runs *runs); /* leaves {0} */
 
 /* Append a run, or all runs of `more`. Fail with DEVICE (memory). */
 status_t runs_add(struct runs *runs, struct run run);
@@ -40,7 +40,7 @@ struct shares {
     struct share *items;
     size_t count;
 };
-void shares_free(struct shares *shares);
+void shares_free(struct shares *shares); /* leaves {0} */
 
 /* Appends a share: each sample of `run` has lost `lost` / LOST_WHOLE. Fails with DEVICE (memory).
  */
@@ -76,7 +76,7 @@ status_t runs_find(const struct runs_scan *scan, uint32_t first_stream, uint32_t
  * filter. */
 typedef struct filtered filtered_t;
 
-void filtered_destroy(filtered_t *filtered);
+void filtered_destroy(filtered_t *filtered); /* takes NULL */
 
 /* Creates the losses of the filters, for up to `samples` input samples at a time. The plan, which
  * must outlive it, has filters and no synthesis. Fails with DEVICE (memory). */

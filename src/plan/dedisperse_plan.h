@@ -77,7 +77,7 @@ struct dedisperse_plan {
 status_t dedisperse_plan_create(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
                                 enum backend_kind backend, uint32_t threads,
                                 const struct chunking *begun, struct dedisperse_plan **out);
-void dedisperse_plan_destroy(struct dedisperse_plan *dedispersion);
+void dedisperse_plan_destroy(struct dedisperse_plan *dedispersion); /* takes NULL */
 
 /* Describes the filterbank that a power product of the work will be; *out is for fbh5_destroy().
  * Fails with USAGE, DEVICE (memory). */
@@ -94,7 +94,7 @@ struct dm_group {
 };
 status_t dm_group_create(const struct dedisperse_plan *dedispersion, uint32_t first, uint32_t count,
                          struct dm_group *out);
-void dm_group_free(struct dm_group *group);
+void dm_group_free(struct dm_group *group); /* takes {0} */
 
 /* Sets *base to the minimum delay of DMs first .. first + count - 1, in samples, and *span to the
  * difference from it to the maximum. */

@@ -54,7 +54,7 @@ const struct job_filter *filter_coefficients_of(const struct job *job, uint32_t 
  * DEVICE (memory). */
 status_t filter_coefficients_make(const struct job *job, uint32_t number,
                                   const struct sky_band *band, struct filter_coefficients *out);
-void filter_coefficients_free(struct filter_coefficients *coefficients);
+void filter_coefficients_free(struct filter_coefficients *coefficients); /* leaves {0} */
 
 /* The prototype filter of an entry of `channelise`: what the job says, or, of an oversampled bank
  * that leaves it open, what is made for it. */

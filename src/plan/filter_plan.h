@@ -49,7 +49,7 @@ enum { FILTER_PLAN_ROWS = JOB_FILTERS + 2 };
 status_t filter_plan_create(const struct job *job, const struct archive *archive,
                             enum backend_kind backend, uint32_t threads,
                             const struct filter_choice *choices, struct filter_plan **out);
-void filter_plan_destroy(struct filter_plan *plan);
+void filter_plan_destroy(struct filter_plan *plan); /* takes NULL */
 
 /* Returns the voltages after the last filter. */
 const struct archive *filter_plan_seen(const struct filter_plan *plan);

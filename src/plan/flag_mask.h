@@ -24,7 +24,7 @@ typedef struct flag_mask flag_mask_t;
 /* Reads a mask for cells as `spec` says, of all channels that the bank makes. Main thread only.
  * Fails with DATA: file, line or dataset, expected value; with DEVICE, STOPPED. */
 status_t flag_mask_create(const char *path, const struct product_spec *spec, flag_mask_t **out);
-void flag_mask_destroy(flag_mask_t *mask);
+void flag_mask_destroy(flag_mask_t *mask); /* takes NULL */
 
 /* Some ifs of a row of cells, and some of all channels of the bank. */
 struct flag_mask_part {

@@ -45,7 +45,7 @@ struct sample_coding stage_plan_coding(const struct archive *in);
 void stage_plan_see(const struct archive *in, int is_complex, double sample_rate_hz,
                     double offset_seconds, struct stage_plan *plan);
 status_t stage_plan_see_gaps(const struct archive *in, struct stage_plan *plan);
-void stage_plan_free(struct stage_plan *plan);
+void stage_plan_free(struct stage_plan *plan); /* takes {0} */
 
 /* The first stage of a job with `synthesise`, worked out: what each sample of a stream is made of,
  * and the voltages that it leaves, as if an archive held them (as filter_plan.h has it).
@@ -102,7 +102,7 @@ struct synthesis_plan {
 status_t synthesis_plan_create(const struct job *job, const struct archive *archive,
                                struct overlap_rows samples, uint32_t threads,
                                struct synthesis_plan **out);
-void synthesis_plan_destroy(struct synthesis_plan *plan);
+void synthesis_plan_destroy(struct synthesis_plan *plan); /* takes NULL */
 
 /* Beginning of the line about a synthesis in a product's `filters`: "synthesis of 32 channels, 32
  * points, hop 27, 24 taps from -128 on, error -101.3 dB". */

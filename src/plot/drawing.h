@@ -46,6 +46,6 @@ struct drawn {
 /* Draws. drawn_free() in any case. Main thread only (plot/source.h). Fails with USAGE, DATA, DEVICE
  * (memory; no Python with matplotlib, or one that ended badly or was silent for 600 s), STOPPED. */
 status_t drawing_make(const struct drawing *drawing, struct drawn *out);
-void drawn_free(struct drawn *drawn);
+void drawn_free(struct drawn *drawn); /* takes {0} */
 
 #endif

@@ -31,7 +31,7 @@ struct candidates {
                           were more than spec->series->search.most; then as many of those less
                           than 1/256 below it as make up that number, by DM, then time */
 };
-void candidates_free(struct candidates *candidates);
+void candidates_free(struct candidates *candidates); /* leaves {0} */
 
 /* Groups the peaks of a search's product (spec->series->search) whose rows are contiguous at
  * `place`. Warns if there are more than search.most. candidates_free() frees *out, also after a
@@ -63,7 +63,7 @@ struct candidates_file {
 /* Reads a file of candidates; candidates_close() frees *out. Fails with DATA if it is another kind
  * of file; with DEVICE, STOPPED. */
 status_t candidates_open(const char *path, struct candidates_file **out);
-void candidates_close(struct candidates_file *file);
+void candidates_close(struct candidates_file *file); /* takes NULL */
 extern const struct description candidates_description;
 
 /* ---- grouping of peaks of neighbouring DMs and times that belong to one burst ----

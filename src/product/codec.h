@@ -31,7 +31,7 @@ typedef struct codec codec_t;
  * Fails with DEVICE (memory). */
 status_t codec_create(enum compression kind, size_t element_bytes, size_t chunk_bytes,
                       codec_t **out);
-void codec_destroy(codec_t *codec);
+void codec_destroy(codec_t *codec); /* takes NULL */
 
 /* Compresses a chunk: a pure function of its bytes and of the library's version.
  *

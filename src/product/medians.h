@@ -19,7 +19,7 @@ typedef struct medians medians_t;
 /* Creates the medians of at most `columns` columns, with `threads` threads. Fails with DEVICE
  * (memory). */
 status_t medians_create(uint64_t columns, uint32_t threads, medians_t **out);
-void medians_destroy(medians_t *medians);
+void medians_destroy(medians_t *medians); /* takes NULL */
 uint64_t medians_bytes(uint64_t columns); /* of them in memory */
 
 /* Begins pass 0 .. MEDIANS_PASSES - 1, in this order, over all rows of `columns` columns: the same

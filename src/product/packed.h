@@ -37,13 +37,13 @@ status_t packed_place(packed_t *packed, uint64_t bytes, uint64_t *at);
 /* Copies the other content of `part`, and computes the CRCs of all objects. *place gets the places
  * of the datasets. The file is not synced. Fails with NO_SPACE, DATA, DEVICE, STOPPED. */
 status_t packed_finish(packed_t *packed, struct product_place *place);
-void packed_destroy(packed_t *packed);
+void packed_destroy(packed_t *packed); /* takes NULL */
 
 typedef struct rows rows_t;
 
 /* Opens the rows of a product, which must outlive them. Fails with DATA or DEVICE. */
 status_t rows_open(const struct product *product, rows_t **out);
-void rows_close(rows_t *rows);
+void rows_close(rows_t *rows); /* takes NULL */
 
 /* Reads bytes [from, from + piece) of each of some rows.
  *

@@ -36,7 +36,7 @@ const char *sheet_beside(int which);
  * unknown origin are tried apart first. Fails with DATA: other dimensions or types than numbers or
  * pairs of them; with DEVICE, STOPPED. */
 status_t sheet_open(const char *path, const char *name, struct sheet **out);
-void sheet_close(struct sheet *sheet);
+void sheet_close(struct sheet *sheet); /* takes NULL */
 extern const struct description sheet_description;
 
 /* Reads rows and channels of one if into out [rows][channels]. Fails with DATA, DEVICE. */

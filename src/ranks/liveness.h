@@ -43,7 +43,7 @@ typedef struct liveness liveness_t;
 /* Creates the liveness of the ranks. `timeout`: seconds after which a silent rank counts as lost;
  * 0: never. Collective. Fails with DEVICE (memory). */
 status_t liveness_create_all(MPI_Comm comm, double timeout, liveness_t **out);
-void liveness_destroy(liveness_t *liveness);
+void liveness_destroy(liveness_t *liveness); /* takes NULL */
 
 /* Notes that a message of the rank has come now. */
 void liveness_heard(liveness_t *liveness, int rank);

@@ -51,7 +51,7 @@ typedef struct bursts bursts_t;
  * plans. Fails with USAGE (dispersion that fits no transform of 2^26 samples, a channel that
  * reaches down to 0 Hz, a time beyond 2^52 samples, a width beyond 2^26), DEVICE (memory). */
 status_t bursts_create(const struct synth_spec *spec, const noise_t *noise, bursts_t **out);
-void bursts_destroy(bursts_t *bursts);
+void bursts_destroy(bursts_t *bursts); /* takes NULL */
 
 /* Adds samples first .. first + count - 1 of a coarse channel to `out`.
  *

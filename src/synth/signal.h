@@ -13,7 +13,7 @@ typedef struct signal signal_t;
  * thread plans. Fails with USAGE as pulsar_begin() and bursts_create() (synth/pulses.h), or DEVICE
  * (memory). */
 status_t signal_create(const struct synth_spec *spec, signal_t **out);
-void signal_destroy(signal_t *signal);
+void signal_destroy(signal_t *signal); /* takes NULL */
 
 /* Makes samples first .. first + count - 1, count >= 1, of the stream (antenna, chan). `antenna` is
  * (station * beams + beam) * pols + pol. Receiver noise is independent in each; all else is common,
@@ -32,7 +32,7 @@ typedef struct emitters emitters_t;
 /* Creates all noise sources of a specification. `spec` and `noise` must outlive it. Makes FFTW
  * plans: not to be called while another thread plans. Fails with DEVICE (memory). */
 status_t emitters_create(const struct synth_spec *spec, const noise_t *noise, emitters_t **out);
-void emitters_destroy(emitters_t *e);
+void emitters_destroy(emitters_t *e); /* takes NULL */
 
 /* Adds samples first .. first + count - 1, count >= 1, of the stream (antenna, chan), as of
  * signal_make(), to `out`:

@@ -23,7 +23,7 @@ typedef struct tune_log tune_log_t;
  * skipped with a warning. With NULL as path, nothing is stored. Fails with USAGE if the file is no
  * log; with DATA (unreadable or not writable), NO_SPACE, DEVICE (memory). */
 status_t tune_log_open(const char *path, tune_log_t **out);
-void tune_log_close(tune_log_t *log);
+void tune_log_close(tune_log_t *log); /* takes NULL */
 
 /* Returns the entry of an earlier tuner, which belongs to the log, or NULL. Lines of this log's
  * tune_log_add() are not found. */

@@ -44,7 +44,7 @@ char *store_own(void);
 /* Reads the database at `path`; NULL: the user's own, tuned.txt in the cache folder. No file is an
  * empty one; what cannot be read is, too, with a warning. Fails with DEVICE (memory). */
 status_t store_open(const char *path, store_t **out);
-void store_close(store_t *store);
+void store_close(store_t *store); /* takes NULL */
 
 /* Finds the records of the same kernel and identity, at most `most`, the nearest first. Sets *count
  * to their number. Their texts belong to the store. */

@@ -47,7 +47,7 @@ typedef struct cpu_fft cpu_fft_t;
 /* Creates a transform by this wisdom, which may contain other shapes, too, or by rule if it is "".
  * Fails with DEVICE if this machine cannot use it, or lacks memory. */
 status_t cpu_fft_create(const struct cpu_fft_shape *shape, const char *wisdom, cpu_fft_t **out);
-void cpu_fft_destroy(cpu_fft_t *transform);
+void cpu_fft_destroy(cpu_fft_t *transform); /* takes NULL */
 
 /* Runs one batch; `in` is aligned to 64 bytes, `out` to 16. Any thread. */
 void cpu_fft_run(const cpu_fft_t *transform, float *in, float *out);

@@ -65,7 +65,7 @@ typedef struct fine_fft fine_fft_t;
 /* Creates a transform by this wisdom, or by rule if it is "". Fails with DEVICE. */
 status_t fine_fft_create(const struct cpu_kernels *kernels, struct fine_shape shape,
                          const char *wisdom, fine_fft_t **out);
-void fine_fft_destroy(fine_fft_t *fine);
+void fine_fft_destroy(fine_fft_t *fine); /* takes NULL */
 
 /* Return sizes in floats: of the matrix between columns and rows of one spectrum, of the bins that
  * fine_fft_rows() makes, and of its scratch. */

@@ -22,7 +22,7 @@ struct sample_places {
 /* Allocates places for up to `nstreams` streams. The caller calls sample_places_free() in any case.
  * Fails with DEVICE. */
 status_t sample_places_create(device_t *device, uint32_t nstreams, struct sample_places *out);
-void sample_places_free(struct sample_places *places);
+void sample_places_free(struct sample_places *places); /* takes {0} */
 /* Uploads the offsets of `nstreams` <= places->nstreams streams if they differ from those on the
  * device: at a chunk's end, or with another group of streams. Fails with DEVICE. */
 status_t sample_places_bring(struct sample_places *places, const struct sample_coding *coding,
@@ -50,7 +50,7 @@ uint64_t deinterleave_bytes(const struct sample_coding *coding, uint32_t nstream
  * DEVICE. */
 status_t deinterleave_create(device_t *device, const struct sample_coding *coding,
                              uint32_t nstreams, uint64_t samples, deinterleave_t **out);
-void deinterleave_destroy(deinterleave_t *d);
+void deinterleave_destroy(deinterleave_t *d); /* takes NULL */
 
 /* Samples of a block, place 0 first. */
 struct deinterleave_block {

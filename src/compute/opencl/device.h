@@ -107,7 +107,7 @@ status_t device_choose(const char *wanted, uint32_t local_rank, uint32_t local_s
  * another device's, divided by `sharers`. Fails with DEVICE. */
 status_t device_open(const struct device_info *info, uint64_t memory, uint32_t sharers,
                      device_t **out);
-void device_close(device_t *device);
+void device_close(device_t *device); /* takes NULL */
 
 /* Allocates bytes of device memory, which really exist on return, with undefined contents. Fails
  * with DEVICE, and sets is_full if there is not enough (for the budget, or by the device's own

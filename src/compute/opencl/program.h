@@ -34,7 +34,7 @@ status_t stopwatch_end(struct stopwatch *watch, const device_t *device, cl_comma
 status_t stopwatch_collect(struct stopwatch *watch, const device_t *device,
                            double seconds[DEVICE_STEPS]);
 
-void stopwatch_free(struct stopwatch *watch);
+void stopwatch_free(struct stopwatch *watch); /* leaves {0} */
 
 /* Returns the text of a kernel's file, which is embedded in the program. Each row below is the
  * number's name, the file's name and its folder in kernels/. */

@@ -18,7 +18,7 @@ struct dedisperse_table {
 /* Creates the table of a problem; dedisperse_table_free() frees it, and takes zeros. Fails with
  * DEVICE (memory), and leaves *out as it was. */
 status_t dedisperse_table_create(const struct dedisperse_spec *spec, struct dedisperse_table *out);
-void dedisperse_table_free(struct dedisperse_table *table);
+void dedisperse_table_free(struct dedisperse_table *table); /* leaves {0} */
 
 /* Returns out[dm][t] of dedisperse_run(), channel by channel in double; `in` is the samples'
  * data. */

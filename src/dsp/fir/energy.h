@@ -20,7 +20,7 @@ struct energy {
  * energy_free() in any case. Fails with DEVICE (memory). */
 status_t energy_create(const double *coeff, uint64_t count, uint32_t parts, int is_reversed,
                        struct energy *out);
-void energy_free(struct energy *energy);
+void energy_free(struct energy *energy); /* leaves {0} */
 
 /* Returns the share, in 1 / ENERGY_WHOLE, of coefficients first .. end - 1; numbers below 0 or
  * beyond the last add nothing. */

@@ -112,7 +112,7 @@ struct fbh5 {
 /* Type by which a filterbank is packed (io/pack.h), to be sent from the process that opened the
  * file to every rank. */
 extern const struct pack_type fbh5_type;
-void fbh5_destroy(struct fbh5 *fbh5);
+void fbh5_destroy(struct fbh5 *fbh5); /* takes NULL */
 
 /* Reads the frequency of each channel, unless it is known: from /frequency of our own products,
  * else as fch1 and foff; and coherent.delay_hz. Fails with DATA (more than FBH5_MOST_CHANNELS,
@@ -176,7 +176,7 @@ status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, uint3
  * may take more); and the bytes that they take. */
 uint32_t fbh5_unpackers(const struct fbh5 *fbh5, uint32_t threads);
 uint64_t fbh5_unpack_bytes(const struct fbh5 *fbh5, uint32_t threads);
-void fbh5_reader_destroy(fbh5_reader_t *reader);
+void fbh5_reader_destroy(fbh5_reader_t *reader); /* takes NULL */
 
 /* A piece of /data. */
 struct fbh5_block {

@@ -41,7 +41,7 @@ struct drf_channels {
  * a folder of such folders. The caller calls drf_free() in any case. Fails with DATA for any other
  * folder, or more than 2^22 files in one; with DEVICE (memory). */
 status_t drf_list(char *const *paths, size_t npaths, struct drf_channels *out);
-void drf_free(struct drf_channels *channels);
+void drf_free(struct drf_channels *channels); /* leaves {0} */
 
 /* Sets *is_it to whether a folder is a channel, or contains some. Fails with DATA if it is
  * unreadable; with DEVICE (memory). */

@@ -89,7 +89,7 @@ status_t lost_refuse(const struct lost_list *list, const char *name, const char 
 /* Returns the bytes of all files together, as they were when they were added. */
 uint64_t sources_bytes(const struct sources *sources);
 
-void storage_free(struct storage *storage);
+void storage_free(struct storage *storage); /* leaves {0} */
 
 /* How they are packed (io/pack.h); a struct storage as members of another struct. */
 extern const struct pack_type archive_source_type, archive_extent_type, lost_range_type;

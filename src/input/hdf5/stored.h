@@ -20,7 +20,7 @@ struct lost_pieces {
     struct lost_piece *items;
     uint32_t count;
 };
-void lost_pieces_free(struct lost_pieces *lost);
+void lost_pieces_free(struct lost_pieces *lost); /* leaves {0} */
 
 typedef struct depot depot_t;
 
@@ -39,7 +39,7 @@ struct depot_spec {
  * filter, a file that is not what it was; with DEVICE: memory or file descriptors. Uses HDF5, as
  * all here. */
 status_t depot_open(const struct depot_spec *spec, depot_t **out);
-void depot_close(depot_t *depot);
+void depot_close(depot_t *depot); /* takes NULL */
 
 /* Returns the open dataset, which stays the depot's. */
 hid_t depot_dataset(const depot_t *depot);

@@ -32,7 +32,7 @@ struct mappings {
  * the dataset's present shape. The caller calls mappings_free() in any case. Fails with DATA,
  * DEVICE (memory). */
 status_t mappings_load(hid_t dataset, const char *home, struct mappings *out);
-void mappings_free(struct mappings *mappings);
+void mappings_free(struct mappings *mappings); /* leaves {0} */
 
 /* Fits the mapping to the shape of its source, `space`: an unlimited mapping ends where the source
  * or the dataset ends. Fails with DATA if the source has another rank, ends before the mapping, or
@@ -92,7 +92,7 @@ struct depot {
  * depot_open(). */
 status_t stored_open(depot_t *depot, const struct stored *by, const struct mapping *mapping,
                      struct stored **out);
-void stored_free(struct stored *stored);
+void stored_free(struct stored *stored); /* takes NULL */
 
 /* Returns "/" for a name that does not begin with one, else "". */
 const char *stored_slash(const char *name);

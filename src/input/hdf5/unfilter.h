@@ -49,7 +49,7 @@ typedef struct unfilter unfilter_t;
 /* Creates a decoder of chunks of chunk_bytes bytes. The filters must outlive it. The caller
  * destroys *out in any case. Fails with DEVICE (memory). */
 status_t unfilter_create(const struct chunk_filters *filters, size_t chunk_bytes, unfilter_t **out);
-void unfilter_destroy(unfilter_t *unfilter);
+void unfilter_destroy(unfilter_t *unfilter); /* takes NULL */
 
 /* Undoes all filters but those that `mask` has a bit for (the chunk was stored without them), the
  * last first.

@@ -181,7 +181,7 @@ struct packets_kept {
     uint64_t frame_bytes;
     int is_huge; /* frames that are dropped are dropped from the system's cache, too */
 };
-void packets_kept_free(struct packets_kept *kept);
+void packets_kept_free(struct packets_kept *kept); /* leaves {0} */
 
 /* Reads the headers of frames low .. high - 1 of a file, and of PACKETS_AROUND on either side, into
  * open->kept, which must not be NULL. Those that it has are not read again, as long as `low` does

@@ -54,7 +54,7 @@ status_t numbers_create(const struct archive *archive, numbers_t **out);
  * Fails with DEVICE (memory). */
 status_t numbers_create_as(const struct archive_number *stored, enum sample_format format,
                            numbers_t **out);
-void numbers_destroy(numbers_t *numbers);
+void numbers_destroy(numbers_t *numbers); /* takes NULL */
 
 /* Makes `count` numbers, of which the first is stored `bit` bits after `from`: a multiple of
  * stored.bits, in the order of the numbers, not of the bits of a byte. `from` and `to` need not

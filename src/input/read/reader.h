@@ -30,7 +30,7 @@ struct slab {
 
 /* Lists the bytes of these streams; slab_destroy() frees them. Fails with DEVICE (memory). */
 status_t slab_create(const struct archive *archive, struct stream_set streams, struct slab **out);
-void slab_destroy(struct slab *slab);
+void slab_destroy(struct slab *slab); /* takes NULL */
 
 /* Keeps whole time steps, if they have at most 4096 bytes, so that the slab may be in the file as
  * it is, or again what its streams need. Streams of other slabs share the pages of such a mapping.
@@ -53,7 +53,7 @@ typedef struct reader reader_t;
  * The caller destroys *out in any case. Fails with DEVICE (memory). */
 status_t reader_create(const struct archive *archive, uint64_t cache_bytes, uint32_t threads,
                        reader_t **out);
-void reader_destroy(reader_t *reader);
+void reader_destroy(reader_t *reader); /* takes NULL */
 /* Sets the number of threads that decompress chunks, instead of `threads`. Before the first
  * read. */
 void reader_unpack_by(reader_t *reader, uint32_t threads);
@@ -71,7 +71,7 @@ struct losses {
 };
 /* Appends a loss. Fails with DEVICE (memory). */
 status_t losses_add(struct losses *losses, uint32_t stream, uint64_t first, uint64_t count);
-void losses_free(struct losses *losses);
+void losses_free(struct losses *losses); /* leaves {0} */
 
 /* Reads samples first .. first + count - 1 of the observation (not of the selection) into `out`, of
  * slab_bytes(count). Numbers come in this machine's byte order and in the archive's format; samples

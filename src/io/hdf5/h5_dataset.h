@@ -16,7 +16,7 @@ typedef struct h5_places h5_places_t;
 /* Opens the chunked dataset at an address of the file (h5_address()). *out is NULL before; the
  * caller closes it in any case. Fails with DATA or DEVICE. */
 status_t h5_places_open(const char *path, haddr_t address, h5_places_t **out);
-void h5_places_close(h5_places_t *places);
+void h5_places_close(h5_places_t *places); /* takes NULL */
 
 /* Bytes of a chunk as it is stored, and a bit for each filter that it was not sent through. */
 struct h5_place {

@@ -51,7 +51,7 @@ void mistakes_keep(struct mistakes *mistakes, status_t st);
  */
 status_t mistakes_report(const struct mistakes *mistakes);
 
-void mistakes_free(struct mistakes *mistakes);
+void mistakes_free(struct mistakes *mistakes); /* leaves {0} */
 
 enum tree_kind { TREE_VALUE, TREE_LIST, TREE_MAPPING };
 

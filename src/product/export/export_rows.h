@@ -83,7 +83,7 @@ typedef struct export_writer export_writer_t;
 status_t export_writer_create(const struct export_rows *rows, int fd, const char *path,
                               uint32_t threads, const struct export_sum *sum,
                               export_writer_t **out);
-void export_writer_destroy(export_writer_t *writer);
+void export_writer_destroy(export_writer_t *writer); /* takes NULL */
 /* Returns the memory of a writer, in bytes. */
 uint64_t export_writer_bytes(const struct export_rows *rows, uint32_t threads);
 

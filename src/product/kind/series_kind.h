@@ -38,7 +38,7 @@ struct series {
 /* Opens a dedispersed product. Fails with DATA if it is none, its sizes are impossible, or it has
  * neither tsamp nor times; with DEVICE, STOPPED. */
 status_t series_open(const char *path, struct series **out);
-void series_destroy(struct series *series);
+void series_destroy(struct series *series); /* takes NULL */
 extern const struct description series_description;
 
 /* Reads samples first .. first + count - 1 of one DM. Fails with DATA. */

@@ -25,7 +25,7 @@ typedef struct cpu_tree cpu_tree_t;
 status_t cpu_tree_create(const struct dedisperse_table *table, enum series_format format,
                          const struct dedisperse_shape *shape, const struct strip_kernels *kernels,
                          cpu_tree_t **out);
-void cpu_tree_destroy(cpu_tree_t *tree);
+void cpu_tree_destroy(cpu_tree_t *tree); /* takes NULL */
 
 /* Return the number of tiles of DMs; the samples of a piece; the bytes of scratch memory of a
  * thread (zeroed, aligned to 64); and the ratio of brute force's additions to the tree's. */

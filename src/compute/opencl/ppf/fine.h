@@ -48,7 +48,7 @@ typedef struct fine fine_t;
  * Copies spec and shape, and does not read spec->coeff. Fails with DEVICE. */
 status_t fine_create(device_t *device, const struct channelise_spec *spec, int mode,
                      const struct channelise_shape *shape, uint64_t piece, fine_t **out);
-void fine_destroy(fine_t *fine);
+void fine_destroy(fine_t *fine); /* takes NULL */
 
 /* Enqueues spectra `from` .. `from + count - 1` of a block.
  *
