@@ -58,7 +58,10 @@ struct chirp_kernels {
 const struct chirp_kernels *chirp_kernels(enum simd_level level);
 
 /* ---- Numbers of twice double's precision, |lo| <= half an ulp of hi. Dekker 1971, A
- * floating-point technique for extending the available precision. ---- */
+ * floating-point technique for extending the available precision. ----
+ *
+ * chirp_sum(), chirp_product(): a + b and a b, not rounded. chirp_add(), chirp_scale(): a + b and a
+ * b of such numbers, rounded to twice double's precision. */
 
 static inline struct chirp_pair chirp_sum(double a, double b)
 {

@@ -93,7 +93,7 @@ struct apparent {
     double ra_rad, dec_rad, frame_pa_rad, lst_rad;
 };
 
-/* Computes it from the axes of geometry_axes(). Fails as geometry_vectors(). */
+/* Computes the apparent place from the axes of geometry_axes(). Fails as geometry_vectors(). */
 status_t geometry_apparent(const struct observer *observer, struct moment moment,
                            const double axes[3][3], struct apparent *out);
 

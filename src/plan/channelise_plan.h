@@ -125,8 +125,9 @@ enum backend_kind channelise_plan_backend(const struct job *job, enum backend_ki
 /* Plans a filter bank. `backend` is settled (not AUTO), `threads` of a rank is settled (>= 1).
  * `cut` may be NULL. The job, the archive and cut->judged must outlive it. Fails with USAGE: fewer
  * raw spectra than taps, sizes that do not fit, more channels than the backend makes, a memory
- * budget that is too small (the message gives the bytes); or DATA (the file of coefficients); with
- * DEVICE, STOPPED. */
+ * budget that is too small (the message gives the bytes), and all that the plans of filters, beams,
+ * arrays, visibilities and products refuse; with DATA: a file of the job (coefficients, stations,
+ * delays, weights, a mask) that is unreadable or does not fit the archive; with DEVICE, STOPPED. */
 status_t channelise_plan_create(const struct job *job, const struct archive *archive,
                                 enum backend_kind backend, uint32_t threads,
                                 const struct channelise_plan_cut *cut,
@@ -217,7 +218,7 @@ uint64_t channelise_plan_block(const struct channelise_plan *work);
 uint32_t channelise_plan_threads(const struct job *job, int local_size);
 
 /* Appends notes on the plan for the user (things dropped, surprising defaults), as lines. Fails
- * with DEVICE (memory). */
+ * with USAGE (a start that is no date of UTC), DEVICE (memory). */
 status_t channelise_plan_notes(const struct channelise_plan *work, struct text *out);
 
 /* ---- samples that a block is made of, through the filters before the filter banks, if any ---- */
@@ -229,7 +230,7 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
  *   rows   [FILTER_PLAN_ROWS]
  *
  * `whole`: with all rows of overlap-save's blocks, as they must be read; else only the necessary
- * ones. Fails with USAGE as overlap_needs(), never for spectra of the plan. */
+ * ones. Fails with USAGE beyond 64 bits, never for spectra of the plan. */
 status_t channelise_plan_samples(const struct channelise_plan *work, uint64_t first, uint64_t count,
                                  int whole, struct overlap_rows *rows);
 

@@ -71,16 +71,16 @@ struct dedisperse_plan {
 /* Plans a dedispersion. `backend` is settled, `threads` >= 1; `begun`: chunks as an earlier run has
  * cut them, or NULL. `job` and `fbh5` must outlive it. `number`: which of the job's dedispersions.
  * Fails with USAGE: missing DMs, ifs or channels, delays longer than the observation, more than
- * 2^32 - 1 outputs of a DM, `begun` with other DMs or outputs, a memory budget that is too small
- * (the message gives the bytes needed); with DATA: fewer than two channels, or frequencies that are
- * not above 0; with DEVICE (memory). */
+ * 2^32 - 1 outputs of a DM, `begun` with other DMs or outputs, more chunks than CHUNK_MOST, a
+ * memory budget that is too small (the message gives the bytes needed); with DATA: fewer than two
+ * channels, or frequencies that are not above 0; with DEVICE (memory). */
 status_t dedisperse_plan_create(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
                                 enum backend_kind backend, uint32_t threads,
                                 const struct chunking *begun, struct dedisperse_plan **out);
 void dedisperse_plan_destroy(struct dedisperse_plan *dedispersion); /* takes NULL */
 
 /* Describes the filterbank that a power product of the work will be; *out is for fbh5_destroy().
- * Fails with USAGE, DEVICE (memory). */
+ * Fails with USAGE (channels that are not above 0 Hz), DEVICE (memory). */
 status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t product,
                                  struct fbh5 **out);
 
@@ -138,7 +138,8 @@ uint32_t dedisperse_plan_slots(enum backend_kind backend);
  * and the CRC of the table of delays. Fails with DEVICE (memory). */
 status_t dm_ranges_create(struct dedisperse_plan *dedispersion);
 
-/* Settles chunks, blocks and memory. Fails with USAGE. */
+/* Settles chunks, blocks and memory. Fails with USAGE: `begun` (or NULL) with other DMs or outputs,
+ * a memory budget that is too small, more than CHUNK_MOST chunks. */
 status_t dedisperse_plan_cut(struct dedisperse_plan *dedispersion, const struct chunking *begun);
 
 #endif

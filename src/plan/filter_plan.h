@@ -44,8 +44,8 @@ enum { FILTER_PLAN_ROWS = JOB_FILTERS + 2 };
  * were settled, NULL: by rule. A job of voltages without filters gets one that changes nothing.
  * Gives NULL for a job without any. Fails with USAGE: what filter_coefficients.h refuses; fewer
  * samples than taps; of dispersion no frequencies, voltages that were dedispersed before, edges out
- * of range, a chirp longer than the observation; as synthesis_plan_create(), filter_choose(); with
- * DEVICE (memory). */
+ * of range, a chirp longer than the observation; channels that a synthesis cannot take
+ * (stage_plan.h); a method that cannot do a filter; with DEVICE (memory). */
 status_t filter_plan_create(const struct job *job, const struct archive *archive,
                             enum backend_kind backend, uint32_t threads,
                             const struct filter_choice *choices, struct filter_plan **out);

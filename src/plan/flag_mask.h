@@ -33,7 +33,8 @@ struct flag_mask_part {
 };
 
 /* Sets FLAG_MASK where a part of row `cell` of cells, counted from the product's first, is masked;
- * other flags stay. Not for several threads at once. Fails with DATA.
+ * other flags stay. Not for several threads at once. Fails with DATA if the flags of a product
+ * cannot be read.
  *
  *   flags   uint8 [ifs][channels] */
 status_t flag_mask_mark(flag_mask_t *mask, uint64_t cell, const struct flag_mask_part *part,

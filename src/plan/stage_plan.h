@@ -40,8 +40,8 @@ struct sample_coding stage_plan_coding(const struct archive *in);
 /* Parts of all stages' plans. stage_plan_see(): sets `seen`, the voltages that leave the stage,
  * from those that come in, whose arrays it shares; offset_seconds is added to theirs; rows are
  * settled. stage_plan_see_gaps(): then sets the gaps of `seen`, which are rows that are made of
- * gaps alone; reach and fan are settled, too. Fails with USAGE as overlap_makes(), DEVICE (memory).
- * stage_plan_free(): frees the stage's own arrays. */
+ * gaps alone; reach and fan are settled, too. Fails with USAGE (rows beyond 64 bits), DEVICE
+ * (memory). stage_plan_free(): frees the stage's own arrays. */
 void stage_plan_see(const struct archive *in, int is_complex, double sample_rate_hz,
                     double offset_seconds, struct stage_plan *plan);
 status_t stage_plan_see_gaps(const struct archive *in, struct stage_plan *plan);

@@ -8,8 +8,8 @@
 enum { DDPLAN_RANGES = 16 };
 
 struct ddplan_range {
-    double start, end; /* of range k + 1 the start is the end of range k; the last DM is the first
-                          that reaches the end, as a job takes it */
+    double start, end; /* pc cm^-3; of range k + 1 the start is the end of range k; the last DM is
+                      the first that reaches the end, as a job takes it */
     uint64_t downsample;
     uint32_t count;
     double first_step, last_step; /* between its DMs; 0: there is but one */
@@ -21,14 +21,15 @@ struct ddplan_range {
  * up. A pulse's width (in squares: sample, width_seconds, smearing within channels) grows by at
  * most the factor `tolerance`. DMs of each range are those of dispersion_tolerant(), at most `most`
  * of them, and begin at whole millionths. *count: ranges, at least 1. The DMs of `spec` are
- * ignored. Fails as dispersion_tolerant(). */
+ * ignored. Fails with USAGE (one channel, no bandwidth, start < 0, end < start, a tolerance <= 1,
+ * more than `most` DMs in a range), DEVICE (memory). */
 status_t ddplan_make(const struct dispersion_spec *spec, double start, double end,
                      double width_seconds, double tolerance, uint32_t most,
                      struct ddplan_range out[DDPLAN_RANGES], uint32_t *count);
 
 /* Computes the largest loss of S/N (0 .. 1) in a range that ddplan_make() made of the same: of a
  * pulse half-way between two of its DMs, against one at its DM in samples as they come, each found
- * by the best box. Fails as dispersion_tolerant(). */
+ * by the best box. Fails as ddplan_make(). */
 status_t ddplan_loss(const struct dispersion_spec *spec, double width_seconds, double tolerance,
                      const struct ddplan_range *range, double *out);
 

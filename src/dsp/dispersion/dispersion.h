@@ -64,8 +64,7 @@ struct dispersion {
  * DM; a frequency, the reference, time or DM out of range; a delay of more than 2^30 samples, late
  * or early), DEVICE (memory). */
 status_t dispersion_settle(const struct dispersion_spec *spec, struct dispersion *out);
-/* Settles the dispersion, and fills its table. Fails as dispersion_settle(), or with DEVICE
- * (memory). */
+/* Settles the dispersion, and fills its table. Fails as dispersion_settle(), *out likewise. */
 status_t dispersion_create(const struct dispersion_spec *spec, struct dispersion *out);
 
 /* Computes rows of the table of a settled dispersion.
@@ -78,13 +77,13 @@ uint32_t dispersion_delay(const struct dispersion *delays, uint32_t dm, uint32_t
 /* Frees the tables; takes {0}, too. */
 void dispersion_free(struct dispersion *delays);
 
-/* Makes a list of DMs: start + i * step, i < count. The caller frees *out by free(). Fails with
- * USAGE (step <= 0 with count > 1, start < 0), DEVICE (memory). */
+/* Makes a list of DMs in pc cm^-3: start + i * step, i < count. The caller frees *out by free().
+ * Fails with USAGE (step <= 0 with count > 1, start < 0), DEVICE (memory). */
 status_t dispersion_linear(double start, double step, uint32_t count, double **out);
 
-/* Makes a list of DMs from start up to the first one that is not below `end`, so far apart that a
- * pulse between two of them is smeared to at most `tolerance` (> 1) times the width that it has
- * anyway.
+/* Makes a list of DMs in pc cm^-3, from start up to the first one that is not below `end`, so far
+ * apart that a pulse between two of them is smeared to at most `tolerance` (> 1) times the width
+ * that it has anyway.
  *
  * A pulse of `width_seconds`, sampled in dt, is smeared within channels by a * DM and, dedispersed
  * at a DM wrong by d, by b * d over the band; widths add in squares:
@@ -100,7 +99,8 @@ status_t dispersion_tolerant(const struct dispersion_spec *spec, double start, d
                              double width_seconds, double tolerance, uint32_t most, double **out,
                              uint32_t *count);
 
-/* Computes a^2 and b^2 of that, seconds^2 per DM^2. Fails with USAGE without a bandwidth. */
+/* Computes a^2 and b^2 of that, seconds^2 per DM^2. Fails with USAGE: one channel, or no bandwidth.
+ */
 status_t dispersion_smearing(const struct dispersion_spec *spec, double *channel, double *band);
 
 /* Delays of a semi-coherent search: each DM is dedispersed after voltages that a filter has
@@ -123,7 +123,8 @@ struct dispersion_share dispersion_grid_share(const struct dispersion_grid *grid
 /* Runs dispersion_settle() for the share of coherent DM `only` (grid->count: of all DMs, in their
  * order). `origin` and `largest` are always those of all DMs, so that all shares have outputs at
  * the same times. A share may have no DM: out->ndms is 0 then. spec->dms are all DMs, at least one,
- * ascending; spec->coherent_dm is ignored, delay_hz is required. Fails as dispersion_settle(). */
+ * ascending; spec->coherent_dm is ignored, delay_hz is required. dispersion_free() frees *out.
+ * Fails as dispersion_settle(), *out likewise. */
 status_t dispersion_grid_settle(const struct dispersion_grid *grid, uint32_t only,
                                 const struct dispersion_spec *spec, struct dispersion *out);
 

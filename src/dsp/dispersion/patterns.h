@@ -60,7 +60,7 @@ void patterns_free(struct patterns *patterns);
 uint32_t patterns_best(const struct patterns *patterns, uint64_t *adds);
 
 /* Computes the ratio of brute force's additions to those of the best level, and the rows of that
- * level's groups. `delays` as for patterns_create(), which it fails as. */
+ * level's groups. `delays` as for patterns_create(). Fails with DEVICE (memory). */
 status_t patterns_gain(const uint32_t *delays, uint32_t ndms, uint32_t nrows, uint32_t *group,
                        double *gain);
 
