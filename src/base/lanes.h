@@ -133,7 +133,7 @@ INLINE void lanes_prefetch_pairs(const float *from)
     __builtin_prefetch(from + 2 * LANES - 1, 0, 2);
 }
 
-/* The first and last half of LANES pairs. */
+/* lanes_first_pairs(), lanes_last_pairs(): the first and last half of LANES pairs (re, im). */
 INLINE lanes_t lanes_first_pairs(struct lanes_pair x)
 {
     return SHUFFLE(x.re, x.im, EACH_LANE(LANE_IN_TURN, 0));
@@ -150,6 +150,8 @@ INLINE lanes_t lanes_exchange(lanes_t x)
     return SHUFFLE(x, x, EACH_LANE(LANE_EXCHANGED, 1));
 }
 
+/* lanes_of(): LANES copies of a number. lanes_load(), lanes_store(): LANES floats at any address of
+ * a float. */
 INLINE lanes_t lanes_of(float x)
 {
     const lanes_t zero = {0};
@@ -177,12 +179,13 @@ INLINE struct lanes_pair lanes_load_some_pairs(const float *from, size_t count)
     return lanes_split(lanes_load(from), lanes_load(from + LANES));
 }
 
+/* Returns lanes of `yes` where all bits of `which` are set, of `no` where none is. */
 INLINE lanes_t lanes_choose(mask_t which, lanes_t yes, lanes_t no)
 {
     return (lanes_t)(((mask_t)yes & which) | ((mask_t)no & ~which));
 }
 
-/* Sets lanes to zero. */
+/* Sets the lanes to zero for which all bits of `dropped` are set. */
 INLINE lanes_t lanes_drop(lanes_t x, mask_t dropped)
 {
     return (lanes_t)((mask_t)x & ~dropped);
@@ -275,6 +278,7 @@ typedef uint16_t half16_t __attribute__((vector_size(VECTOR / 2), aligned(1), ma
 #define LANES_WIDEN_16(from) __builtin_convertvector(*(const half16_t *)(from), lanes32_t)
 #endif
 
+/* Returns the products of LANES complex numbers. */
 INLINE struct lanes_pair lanes_multiply(struct lanes_pair a, struct lanes_pair b)
 {
     return (struct lanes_pair){LANES_MULTIPLY_ADD(a.re, b.re, -(a.im * b.im)),

@@ -138,7 +138,7 @@ enum stage_memory { MEMORY_HOST, MEMORY_DEVICE, STAGE_MEMORIES };
 /* Any stage but `correlate` (correlate_destroy()), and what else a backend makes (an ingest, a
  * search for peaks, resident rows, a baseline): waits for what is under way, and frees it. Takes
  * NULL. */
-void stage_destroy(void *stage); /* takes NULL */
+void stage_destroy(void *stage);
 /* Waits for work in flight, and sets the seconds of each step since the last call, by the device's
  * own clock; zeros if the stage's spec is not timed, or without a device. Fails with DEVICE. */
 status_t stage_times(void *stage, double seconds[DEVICE_STEPS]);

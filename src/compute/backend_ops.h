@@ -190,7 +190,7 @@ enum { BACKEND_KINDS = BACKEND_REFERENCE + 1 };
 #ifdef VOLTMILL_OPENCL
 #define IF_OPENCL(ops) (ops)
 extern const struct backend_ops opencl_ops;
-/* Returns whether OpenCL finds a GPU: backend_has_gpu(). */
+/* opencl_has_gpu(): backend_has_gpu(). opencl_builds_apart(): backend_builds_apart(). */
 int opencl_has_gpu(void);
 int opencl_builds_apart(const char *device, struct text *out);
 /* backend_begin(); `root` precedes the paths of the kernel's files ("", except in tests). Then

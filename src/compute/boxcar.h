@@ -39,7 +39,8 @@
 
 typedef struct boxcar boxcar_t;
 
-/* Creates a search with `threads` threads. Fails with DEVICE. */
+/* Creates a search with `threads` threads; `boxes` is copied. Fails with DEVICE. boxcar_destroy()
+ * takes NULL. */
 status_t boxcar_create(const struct boxes *boxes, uint32_t threads, boxcar_t **out);
 void boxcar_destroy(boxcar_t *boxcar);
 

@@ -139,8 +139,9 @@ status_t dedisperse_words(const dedisperse_t *dedisperse, struct text *out);
  * source, or as backend_identity(). No tabs, no line end. Fails with DEVICE (memory). */
 status_t dedisperse_identity(const backend_t *backend, struct text *out);
 
-/* Compiles a shape into the cache, so that dedisperse_create() finds it there. Any number of
- * threads may do so at once. Fails with USAGE, DEVICE. */
+/* Compiles a shape into the cache, so that dedisperse_create() finds it there; does nothing where a
+ * backend compiles none. Any number of threads may do so at once. Fails with USAGE (a shape that
+ * the problem or the device cannot have), DEVICE. */
 status_t dedisperse_build(backend_t *backend, const struct dedisperse_spec *spec,
                           const struct dedisperse_shape *shape);
 

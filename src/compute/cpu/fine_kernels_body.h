@@ -1,5 +1,6 @@
 /* Kernels of fine channels: columns of a spectrum's matrix become rows, pieces of rows a spectrum.
- * Part of ppf/kernels.c; not included elsewhere. */
+ * Part of ppf/kernels.c; not included elsewhere. transpose(), twiddle() and spread() have the
+ * contracts of those members of struct cpu_kernels (ppf/kernels.h). */
 /* Vectors of pairs, each pair as one element that is only moved. */
 enum { PAIRS = LANES / 2 };
 typedef double pairs_t __attribute__((vector_size(LANES * sizeof(float))));
@@ -38,6 +39,7 @@ typedef int64_t places_t __attribute__((vector_size(LANES * sizeof(float))));
 #define EXCHANGE_LANES(x, b) EXCHANGE(x, LANES, SHUFFLE, EACH_LANE, LOW_LANE, HIGH_LANE, b)
 #define EXCHANGE_PAIRS(x, b) EXCHANGE(x, PAIRS, MOVE, EACH_PAIR, LOW_PAIR, HIGH_PAIR, b)
 
+/* Transposes a square of PAIRS x PAIRS pairs in place. */
 INLINE void transpose_pairs(pairs_t x[PAIRS])
 {
     EXCHANGE_PAIRS(x, 1)
@@ -68,7 +70,7 @@ static void transpose(const float *from, size_t from_stride, size_t rows, size_t
     }
 }
 
-/* Products of pairs. */
+/* Returns the products of LANES / 2 pairs (re, im). */
 static inline lanes_t multiply_pairs(lanes_t x, lanes_t w)
 {
     const lanes_t signs = -(lanes_t){EACH_LANE(ONE_AND, -1)};

@@ -1,12 +1,15 @@
 /* Transforms of columns side by side (fine_fft.h), LANES at a time: of a fine spectrum's columns,
  * which are multiplied and transposed on output, and of the rows that become its bins. Part of
- * ppf/kernels.c; not included elsewhere.
+ * ppf/kernels.c; not included elsewhere. side_columns() and side_rows() have the contracts of those
+ * members of struct cpu_kernels (ppf/kernels.h). `work` is float [points][2][LANES], real parts,
+ * then imaginary ones.
  *
  * Real and imaginary parts are vectors of their own, so a rotation by a quarter turn only exchanges
  * names. A factor that all columns share costs two multiplications and two fused ones. Eight
  * numbers are sixteen registers, half of what AVX-512 has. */
 #include "compute/cpu/fine_fft.h"
 
+/* Transposes the first LANES registers in place; the others are unchanged. */
 INLINE void side_transpose(lanes_t x[2 * LANES])
 {
     EXCHANGE_LANES(x, 1)
@@ -79,6 +82,7 @@ INLINE void side_eight(const struct lanes_pair x[8], struct lanes_pair out[8])
     }
 }
 
+/* Transforms the first `radix` numbers, 4 or 8. */
 INLINE void side_transform(const struct lanes_pair x[8], const int radix, struct lanes_pair out[8])
 {
     if (radix == 8) {
@@ -142,6 +146,8 @@ struct side_bins {
     int past; /* the caches */
 };
 
+/* Stores LANES pairs (re, im), past the caches where `past`: `to` is then a multiple of VECTOR
+ * bytes. */
 INLINE void side_store_pairs(struct lanes_pair x, int past, float *to)
 {
     if (past) {
@@ -178,6 +184,7 @@ INLINE void side_last(const struct side_fft *fft, float *work, const struct side
     }
 }
 
+/* Runs the last stage, as side_last(), by its radix. */
 INLINE void side_end(const struct side_fft *fft, float *work, const struct side_bins *bins)
 {
     if (fft->stages[fft->nstages - 1].radix == 8) {

@@ -33,7 +33,8 @@ struct opencl_buffer {
     cl_event counted; /* `counts` are there; NULL: nothing could be missing */
 };
 
-/* Operations of buffers, as in compute/backend.h. Fail with DEVICE. */
+/* Operations of buffers, as in compute/backend.h, but opencl_buffer_destroy() does not take NULL.
+ * Fail with DEVICE. */
 status_t opencl_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes,
                               buffer_t **out);
 void opencl_buffer_destroy(buffer_t *buffer);

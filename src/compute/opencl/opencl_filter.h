@@ -66,7 +66,7 @@ struct filter_way {
 extern const struct filter_way filter_registers, filter_local, filter_library, filter_fused;
 
 /* Appends the options of kernels/filter/filter_samples.cl: " -DFORMAT=... -DCOMPLEX_OUT=...
- * -DDECIMATE=...". */
+ * -DDECIMATE=...". A failure is kept in out->status. */
 void filter_options(const struct filter_spec *spec, struct text *out);
 
 /* Returns the length with which filter_fused is fastest; 0: none is long enough, or not worth

@@ -15,7 +15,7 @@ struct dedisperse_table {
     uint32_t all[2];
 };
 
-/* Creates the table of a problem; dedisperse_table_free() frees it, and takes zeros. Fails with
+/* Creates the table of a problem; dedisperse_table_free() frees it, and takes {0}. Fails with
  * DEVICE (memory), and leaves *out as it was. */
 status_t dedisperse_table_create(const struct dedisperse_spec *spec, struct dedisperse_table *out);
 void dedisperse_table_free(struct dedisperse_table *table); /* leaves {0} */

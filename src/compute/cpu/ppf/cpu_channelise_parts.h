@@ -194,7 +194,7 @@ void interleaved_turn(void *context, uint32_t thread, uint64_t task);
 enum { SCRATCH_PARTS = 4 };
 void cpu_channelise_scratch_floats(const struct cpu *cpu, size_t floats[SCRATCH_PARTS]);
 
-/* The backend's channelise_run() and channelise_run_after(). */
+/* The backend's channelise_run() (`first` NULL) and channelise_run_after(). Fails with DEVICE. */
 status_t cpu_channelise_run(channelise_t *channelise, const channelise_t *first, buffer_t *in,
                             const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
                             uint64_t counted, buffer_t *const *out, uint64_t *rows);

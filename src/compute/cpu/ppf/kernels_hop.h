@@ -54,6 +54,8 @@ INLINE void hop_sum(const float *window, const struct fir_hops *h, const float *
     lanes_of_pieces(total, parts * count, sum);
 }
 
+/* Stores a block of LANES numbers, or of pairs from real and imaginary parts, times `sign`. Real
+ * ones are stored as they are. */
 static inline void hop_store(const struct fir_hops *h, lanes_t *sum, float sign, const int parts,
                              float *out)
 {
@@ -101,6 +103,8 @@ INLINE void hop_border(const struct fir_hops *h, const float *before, const floa
     hop_store(h, first, sign, parts, out);
 }
 
+/* Filters as struct fir_hops says; `parts` is 2 if numbers are complex, else 1. hops_real() and
+ * hops_pairs() are the members of struct cpu_kernels. */
 INLINE void hops(const struct fir_hops *h, const int parts)
 {
     const size_t width = LANES * (size_t)parts;

@@ -34,7 +34,7 @@ int mixed_filters_neighbours(const struct channelise_spec *spec, int mode,
 
 /* Appends " -DIN_PLACE=1 -DSTEP=105 ...". `factors` is the number of pairs (re, im) before
  * mixed_order() in the table `twiddles`. Reads the spec's coefficients, if there are any, for their
- * symmetries. */
+ * symmetries. A failure is kept in out->status. */
 void mixed_options(const struct channelise_spec *spec, int mode,
                    const struct channelise_shape *shape, const struct device_info *device,
                    size_t factors, struct text *out);

@@ -1,5 +1,5 @@
 /* The kernels of the filter bank, seen from the host: which shapes of the filters can do a problem,
- * constants, tables and launches. */
+ * constants, tables and launches. Functions that append options keep a failure in out->status. */
 #ifndef VOLTMILL_COMPUTE_OPENCL_PPF_PPF_STEPS_H
 #define VOLTMILL_COMPUTE_OPENCL_PPF_PPF_STEPS_H
 
