@@ -60,7 +60,8 @@ extern const struct description beam_file_description;
 status_t array_job_read(struct job *job, struct archive *archive);
 
 /* Pack what array_job_read() has read, and unpack it into the same job on another rank, with the
- * beams of a file of weights. Fail with DEVICE (memory); unpacking also with USAGE, DATA. */
+ * beams of a file of weights. Fail with DEVICE (memory); unpacking also with DATA (bytes are
+ * missing, or wrong), and with USAGE: beams that contradict the file of weights. */
 status_t array_job_pack(const struct job *job, struct text *out);
 status_t array_job_unpack(struct unpack *in, struct job *job);
 

@@ -55,7 +55,7 @@ struct array_table {
 
 /* Reads a table, YAML or HDF5. Fails with USAGE (mistakes in YAML, all at once), DATA: file,
  * station, and what is wrong (two stations of one name, a position that is not on the Earth, NaN,
- * ...); also as apart_describe(). The caller destroys *out, NULL after a failure. */
+ * ...), DEVICE, STOPPED. The caller destroys *out, NULL after a failure. */
 status_t array_table_read(const char *path, struct array_table **out);
 
 struct archive;
@@ -107,8 +107,9 @@ struct calc_table;
  * name, direction i is `sources[i]` of that table, i < aim->ndirections; aim->directions do not
  * count. NULL: none.
  *
- * Fails with DATA: a station that `calc` does not have; as delay_model_create(), or with `calc` as
- * delay_model_create_table(). */
+ * Fails with DATA: a station that `calc` does not have; with USAGE: dates, more than 2^20
+ * intervals, a `calc` that does not cover the time; with DEVICE (memory). delay_model_destroy()
+ * frees *out. */
 status_t array_table_delays(const struct array_table *table, const struct array_aim *aim,
                             const struct calc_table *calc, const uint32_t *sources,
                             delay_model_t **out);

@@ -30,8 +30,8 @@ enum fbh5_wants { FBH5_HEADER = 0, FBH5_BAND = 1, FBH5_EVEN = 2 };
  * this process does so. */
 status_t fbh5_open(const char *path, enum fbh5_wants wants, struct fbh5 **out);
 
-/* Opens a filterbank that this process has written, for its header. The caller destroys *out in any
- * case. Uses HDF5, in this process. Fails with DATA, DEVICE. */
+/* Opens a filterbank that this process has written, for its header. The caller destroys *out
+ * (before: NULL) in any case. Uses HDF5, in this process. Fails with DATA, DEVICE. */
 status_t fbh5_open_own(const char *path, struct fbh5 **out);
 
 /* For the table of main.c. */

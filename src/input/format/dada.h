@@ -33,7 +33,8 @@ struct dada {
 };
 
 /* Reads the first bytes of a file, up to `most`. Keys in lower case that PSRDADA has in capitals
- * are put into capitals, and noted unless `assumed` is NULL. Fails as recorder_head() does. */
+ * are put into capitals, and noted unless `assumed` is NULL. `out` stays empty if `path` is no
+ * ordinary file. Fails with DATA if it is unreadable; with DEVICE (memory, descriptors). */
 status_t dada_head(const char *path, size_t most, struct text *out, char **assumed);
 
 /* Reads how samples are stored, rate and band, and compares what is said twice. Fails with DATA:

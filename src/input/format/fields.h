@@ -87,8 +87,9 @@ status_t fields_shape(const struct fields *f, const char *dataset, int rank, hsi
  * count them. */
 struct utc fields_unix(int64_t seconds, double fraction);
 
-/* Put into f->own: a dataset, its axes, and the telescope (NULL: unknown); all numbers of a
- * dataset, or of a member of its compound, as frequencies. Fail as fields_f64s(). */
+/* fields_set_words(): copies a dataset, its axes, and the telescope (NULL: unknown) into f->own;
+ * fails with DEVICE (memory). fields_set_frequencies(): puts all numbers of a dataset, or of a
+ * member of its compound, there as frequencies, in the unit of the file; fails as fields_f64s(). */
 status_t fields_set_words(struct fields *f, const char *dataset, const char *axes,
                           const char *telescope);
 status_t fields_set_frequencies(struct fields *f, const char *dataset, const char *member);

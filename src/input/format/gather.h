@@ -9,8 +9,9 @@
  * they continue in time and all state one, else in the order given; where their first samples are
  * known (layout->first_sample, or start times of files side by side), at these. Two files, or with
  * layout->parts two datasets of each, hold real and imaginary parts where the layout says so. Fails
- * with DATA: two files that are not of one observation, and what differs; with USAGE: an
- * impossible number of files or of first samples; and as the format does. */
+ * with DATA: two files that are not of one observation, and what differs; with USAGE: an impossible
+ * number of files or of first samples; with DEVICE; and as the format does. The caller destroys
+ * *out (before: NULL) in any case. */
 status_t gather_files(const struct format_input *input, const struct format *format,
                       struct archive **out);
 

@@ -88,8 +88,8 @@ struct depot {
     int is_unreadable; /* a failure is that of samples */
 };
 
-/* Opens the dataset of the depot itself, or the source of a mapping of `by`. Fails as
- * depot_open(). */
+/* Opens the dataset of the depot itself (`by` NULL), or the source of a mapping of `by`. Fails with
+ * DATA, DEVICE as depot_open() (stored.h). */
 status_t stored_open(depot_t *depot, const struct stored *by, const struct mapping *mapping,
                      struct stored **out);
 void stored_free(struct stored *stored); /* takes NULL */
@@ -102,7 +102,8 @@ uint64_t depot_budget(const depot_t *depot);
 
 /* Pins the source of a mapping of `by`, opened if necessary, until depot_give(), which the caller
  * calls for *out (before: NULL) in any case. Fails with DATA if it is already in use on the way to
- * `by` (a cycle), or more than MOST_DEPTH levels deep, or as depot_open(). */
+ * `by` (a cycle), or more than MOST_DEPTH levels deep, or with DATA, DEVICE as depot_open()
+ * (stored.h). */
 status_t depot_take(depot_t *depot, const struct stored *by, struct mapping *mapping,
                     struct stored **out);
 void depot_give(depot_t *depot, struct stored *stored);
@@ -119,7 +120,8 @@ const struct sources *depot_sources(const depot_t *depot);
  * at most. Fails with DEVICE (memory). */
 status_t stored_source_row(const struct stored *stored, uint64_t *out);
 
-/* Makes the key under which an absent source is noted. Fails with DEVICE (memory). */
+/* storage_key(): appends the key under which an absent source is noted; fails with DEVICE (memory).
+ * storage_is_absent(): returns whether that key is noted. */
 status_t storage_key(const char *path, const char *name, struct text *out);
 int storage_is_absent(const struct storage *storage, const char *key);
 

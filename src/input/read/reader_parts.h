@@ -115,7 +115,8 @@ status_t reader_open_file(reader_t *reader, const struct archive_part *part, con
 void reader_hint(reader_t *reader, uint64_t offset, uint64_t bytes);
 
 /* Returns `failure`, the status of a read of the open file. If that is DATA and the file has not
- * changed, sets reader->is_unreadable: its samples are to blame. */
+ * changed, sets reader->is_unreadable: its samples are to blame. Returns DEVICE if there is no
+ * memory to find that out. */
 status_t reader_judge(reader_t *reader, const struct archive_part *part, status_t failure);
 
 /* Read the requested samples of a part that is stored as pieces, through HDF5, or as packets.
