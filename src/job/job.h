@@ -605,7 +605,7 @@ status_t job_copy_run(const struct job *from, struct job *to);
 
 /* job_pack_input(): packs everything that opening the input needs, for a child process. Fails with
  * DEVICE (memory). job_unpack_input(): makes a job of that, its other members 0; job_destroy()
- * frees it. Fails as unpack_check(). */
+ * frees it. Fails with DATA (bytes are missing, or values wrong), DEVICE (memory). */
 status_t job_pack_input(struct text *out, const struct job *job);
 status_t job_unpack_input(struct unpack *in, struct job **out);
 

@@ -111,8 +111,8 @@ struct product_files {
 };
 
 /* Finds the files of the product `path`, and whether they exist: the product, or its incomplete
- * file and journal. The caller calls product_files_free() in any case. Fails with DATA as
- * file_exists(). */
+ * file and journal. The caller calls product_files_free() in any case. Fails with DATA if a name
+ * cannot be looked up; with DEVICE (memory). */
 status_t product_files_of(const char *path, struct product_files *out);
 /* Finds the product's files by its name, or by that of its .part or .journal. Fails with DATA if
  * none of the three exists; with DEVICE (memory). product_files_free() in any case. */

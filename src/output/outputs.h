@@ -59,8 +59,9 @@ status_t outputs_claim_all(MPI_Comm comm, const struct output_spec *spec,
                            const struct outputs_options *options, struct outputs_begun *begun,
                            outputs_t **out);
 
-/* Checks a planned spec before files are locked: fails as outputs_open_all() would because of
- * another plan. Not collective. */
+/* Checks a planned spec before files are locked. Fails with USAGE as outputs_open_all() would if
+ * the run resumes and was begun with another plan; with DATA (an input is missing), DEVICE
+ * (memory). Not collective. */
 status_t outputs_foresee_plan(const outputs_t *outputs);
 
 /* Opens x.h5.part of every product on every rank. Unless the run resumes, creates it first and
@@ -74,7 +75,8 @@ status_t outputs_begin_all(outputs_t *outputs);
 /* Sink of a pipeline (struct pipeline_sink), for one thread: the functions write rows, weights,
  * flags and scales in place; outputs_end() ends a chunk. Rows and cells have the numbers of the
  * product. `data` has the chunk's part of each row, `holes` a byte for each row (NULL: there are
- * none), `counts` those of each product (NULL: 0). Fail with NO_SPACE, DATA, DEVICE (memory). */
+ * none), `counts` those of each product (NULL: 0). Fail with NO_SPACE, DATA, DEVICE (memory);
+ * outputs_put() and outputs_end() also with USAGE if an export that exists has other bytes. */
 status_t outputs_put(void *outputs, uint32_t product, const struct chunk *chunk, uint64_t first_row,
                      uint64_t rows, const void *data, const char *holes);
 status_t outputs_weigh(void *outputs, uint32_t product, const struct chunk *chunk,

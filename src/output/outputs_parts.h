@@ -25,7 +25,8 @@ typedef struct sync_thread sync_thread_t;
 
 /* Starts the thread outputs->sync. Fails with DEVICE. */
 status_t sync_thread_begin(outputs_t *outputs);
-/* Ends it after the batch that it syncs; what is not synced is dropped. Fails as the last batch. */
+/* Ends it after the batch that it syncs; what is not synced is dropped. Fails as that batch: with
+ * NO_SPACE, DATA, DEVICE (memory). */
 status_t sync_thread_end(sync_thread_t *sync);
 /* Ends it likewise, and frees it. Takes NULL. */
 void sync_thread_destroy(sync_thread_t *sync);
@@ -122,13 +123,14 @@ status_t resumed_begin_all(outputs_t *outputs);
 void resumed_destroy(struct resumed *resumed);
 /* Ends the comparison soon. */
 void resumed_hurry(struct resumed *resumed);
-/* Appends chunks that differ. Fails as their reading does. */
+/* Appends the chunks that differ, each as a number of 8 bytes (OUTPUTS_DIFFERS). Fails with DATA or
+ * DEVICE if reading the rows has failed; with DEVICE (memory). */
 status_t resumed_tell(struct resumed *resumed, struct text *out);
 /* Rank 0: notes the chunk that data[*at] reports as different, moves *at after the report, and
  * warns. Fails with DATA if the report is incomplete, or the chunk cannot be computed again. */
 status_t resumed_take(outputs_t *outputs, const char *data, size_t bytes, size_t *at);
 /* On rank 0: removes from the journals the chunks that were found to differ. Without is_last it
- * does nothing within a second after it last did. Fails as journal_revoke(). */
+ * does nothing within a second after it last did. Fails with NO_SPACE, DATA, DEVICE (memory). */
 status_t resumed_revoke(outputs_t *outputs, int is_last);
 
 /* Adds bytes from .. from + bytes - 1 of `count` rows from number `row` on, as they are in the file

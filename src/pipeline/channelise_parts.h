@@ -81,7 +81,7 @@ typedef struct range range_t;
  * outlive it, and still has its coefficients. The caller calls range_destroy() in any case. Fails
  * with DEVICE (memory). */
 status_t range_create(const struct channelise_plan *work, range_t **out);
-void range_destroy(range_t *range);
+void range_destroy(range_t *range); /* takes NULL */
 
 /* Counts values of a product so far: `large`, infinite or NaN; `small`, zero or smaller than normal
  * floats, where the maximum of their spectrum is hardly larger. None for NULL. */

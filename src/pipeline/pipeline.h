@@ -59,8 +59,8 @@ void pipeline_limit(pipeline_t *pipeline, double seconds);
 int pipeline_hangs(const pipeline_t *pipeline);
 
 /* Processes one chunk; its last rows may still be in flight on return. Returns early, without a
- * failure, if the driver cancels the work. `driver` may be NULL. Fails as reader, backend, writer
- * or pipeline_limit() say. */
+ * failure, if the driver cancels the work. `driver` may be NULL. Fails as reader, backend and sink
+ * do (USAGE, NO_SPACE, DATA, DEVICE), and with DATA as pipeline_limit() says. */
 status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk);
 
 /* Waits for blocks in flight, and writes them, unless the driver (may be NULL) cancels the work.
@@ -134,7 +134,7 @@ void *pipeline_context(const pipeline_t *pipeline);
 void *pipeline_next(pipeline_t *pipeline);
 
 /* In the writer thread: buffer_get() and buffer_missing(), which wait for the backend. That time
- * counts as computing. Fail as these. */
+ * counts as computing. Fail with DEVICE. */
 status_t pipeline_get(pipeline_t *pipeline, buffer_t *buffer, void **data);
 status_t pipeline_missing(pipeline_t *pipeline, buffer_t *buffer, uint64_t *missing);
 

@@ -24,7 +24,7 @@ status_t runs_add_all(struct runs *runs, const struct runs *more);
 /* Puts them in order; what meets becomes one, so that a sample is in one at most. */
 void runs_join(struct runs *runs);
 /* Computes the samples of `from` that are not in `less`, both joined, in place of what *out had;
- * `out` is neither of them. Fails likewise. */
+ * `out` is neither of them. Fails with DEVICE (memory). */
 status_t runs_subtract(const struct runs *from, const struct runs *less, struct runs *out);
 /* Returns how many samples of joined runs are among first .. end - 1. */
 uint64_t runs_count(const struct runs *runs, int64_t first, int64_t end);
@@ -46,7 +46,7 @@ void shares_free(struct shares *shares); /* leaves {0} */
  */
 status_t shares_add(struct shares *shares, struct run run, uint32_t lost);
 /* Unites all samples of joined `whole`, and those of `partly` that are not among them, in place of
- * what *out had. `work`: memory for it. Fails likewise. */
+ * what *out had. `work`: memory for it. Fails with DEVICE (memory). */
 status_t shares_unite(const struct runs *whole, const struct shares *partly, struct runs *work,
                       struct shares *out);
 
@@ -62,7 +62,7 @@ struct runs_scan {
 enum { RUNS_TILE = 8 /* streams: a cache line of most archives */ };
 
 /* Appends those of streams first_stream .. first_stream + streams - 1 (at most RUNS_TILE) of the
- * input to `found`, which are joined if they were empty. Fails likewise. */
+ * input to `found`, which are joined if they were empty. Fails with DEVICE (memory). */
 status_t runs_find(const struct runs_scan *scan, uint32_t first_stream, uint32_t streams,
                    struct runs found[RUNS_TILE]);
 

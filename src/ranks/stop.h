@@ -67,7 +67,7 @@ typedef struct watchdog watchdog_t;
 status_t watchdog_begin(double timeout, const char *message, watchdog_t **out);
 /* The same, in the place of *out (NULL: none), which is ended, with the message that `file` could
  * not be `what` ("opened") within `timeout` seconds. Waits `later` seconds more, for ranks or
- * threads that report a better reason. */
+ * threads that report a better reason. Fails with DEVICE; *out is NULL then. */
 status_t watchdog_begin_file(double timeout, double later, const char *file, const char *what,
                              watchdog_t **out);
 /* watchdog_moved(): notes progress; the time begins anew. watchdog_end(): ends the watchdog. Take

@@ -49,7 +49,8 @@ status_t grid_lock_all(MPI_Comm comm, struct grid *grid);
 
 /* Rank 0, or alone: finds what is left of each part. With --force, parts that have files of another
  * job are to be done anew. `may_remove`: with --restart, removes power and series of all parts;
- * without, only journals as resume_find() does. Fails as resume_find(). */
+ * without, only journals as resume_find() does. Fails with USAGE if a product is of another job or
+ * other files, or incomplete; with DATA, DEVICE, STOPPED. */
 status_t grid_find_left(struct grid *grid, const struct archive *archive,
                         const struct run_options *options, int may_remove);
 

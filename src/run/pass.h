@@ -64,8 +64,9 @@ struct pass_kind {
     status_t (*conclude)(struct pass *pass);
 };
 
-/* Does a pass that was begun, from its plan to its products. Collective. Fails as
- * run_job_all(). */
+/* Does a pass that was begun, from its plan to its products. Collective. Fails with USAGE, DATA,
+ * NO_SPACE, DEVICE; with STOPPED on request; with HOLES if rows are NaN because input was
+ * unreadable. */
 status_t pass_do_all(struct pass *pass, const struct pass_kind *kind);
 
 /* Begins a pass of zeros. `job` and `options` must outlive it. Collective. */
@@ -90,8 +91,9 @@ status_t pass_same_plan_all(const struct pass *pass, const struct chunking *mine
 
 /* Claims the products of pass->making, or, with MPI_COMM_NULL, only checks them: pass->begun
  * describes the files to resume. Does nothing for a pass that is complete. Fails as
- * outputs_claim_all(); with USAGE if it is to be timed, and was begun by an earlier run; with
- * DEVICE. Collective. */
+ * outputs_claim_all(): with USAGE (another run is at work; products or files of another plan are
+ * there), DATA, NO_SPACE, DEVICE, STOPPED; with USAGE if it is to be timed, and was begun by an
+ * earlier run. Collective. */
 status_t pass_claim_all(struct pass *pass);
 
 /* pass_measure(): computes pass->bytes, the bytes of each product's file, in one process, when
@@ -118,15 +120,16 @@ status_t pass_begin_limit_all(struct pass *pass, const char *what, double later)
 enum { PASS_TEXT = 2 * UNITS_TEXT + 16 };
 const char *pass_count_done(const struct pass *pass, char text[PASS_TEXT]);
 
-/* Processes all chunks that are not done. Collective. Fails as the stage and its outputs do; with
- * STOPPED on request. */
+/* Processes all chunks that are not done. Collective. Fails as the stage and its outputs do, with
+ * USAGE, NO_SPACE, DATA, DEVICE; with STOPPED on request. */
 status_t pass_work_off_all(struct pass *pass);
 
 /* Returns the sink of the pass's pipeline. */
 struct pipeline_sink pass_sink(const struct pass *pass);
 
 /* outputs_open_all(), and what follows the last chunk up to outputs_finish_all(), within the pass's
- * patience: end the process if they take longer. Collective. Fail as these. */
+ * patience: end the process if they take longer. Collective. Fail with USAGE, NO_SPACE, DATA,
+ * DEVICE, STOPPED. */
 status_t pass_open_all(struct pass *pass);
 status_t pass_finish_all(struct pass *pass);
 

@@ -1,5 +1,8 @@
 /* The kinds of passes: the filter bank of a job; its dedispersions, each over a filterbank that is
- * there by then; and the last one of a semi-coherent search, which merges series. */
+ * there by then; and the last one of a semi-coherent search, which merges series.
+ *
+ * Functions that do a pass fail as run_job_all() (run/run.h): with USAGE, DATA, NO_SPACE, DEVICE;
+ * with STOPPED on request; with HOLES if rows are NaN because input was unreadable. */
 #ifndef VOLTMILL_RUN_PASSES_H
 #define VOLTMILL_RUN_PASSES_H
 
@@ -31,8 +34,8 @@ struct dedisperse_pass {
 
 /* On one rank: calls the tuner as the options of a run allow: looks up, or, if they have a budget
  * and `may_search`, searches now with `memory` bytes at most (0: no limit). `also`: a configuration
- * that a search begins with, may be NULL. The caller calls tuning_end() in any case. Fails as
- * tuning_begin() and tuning_now(). */
+ * that a search begins with, may be NULL. The caller calls tuning_end() in any case. Fails with
+ * USAGE (the requested method cannot do the case), DEVICE. */
 status_t tuned_ask(const struct tune_problem *problem, backend_t *backend, const void *spec,
                    const struct run_options *options, int may_search, uint64_t memory,
                    const uint32_t *also, struct tuning *out);
@@ -46,7 +49,8 @@ status_t tuned_find(const struct tune_problem *problem, backend_t *backend, cons
 /* Alone, before the first pass: plans the remaining dedispersions, or all if none remains, and
  * computes the bytes of their products. Their input are the products of `work`, or (NULL) existing
  * filterbanks. `like` gives job, options, ranks of a machine, and whether a run will follow (it has
- * a communicator). Tables of delays are dropped afterwards. Fails as dedisperse_pass_all() would.
+ * a communicator). Tables of delays are dropped afterwards. Fails as dedisperse_pass_all() would
+ * before its first chunk: with USAGE, DATA, DEVICE, STOPPED.
  *
  *   out   [job->ndedisperse], zeroed; for dedisperse_pass_end() in any case */
 status_t dedisperse_pass_foresee(const struct pass *like, const struct resume *skip,

@@ -48,7 +48,8 @@ status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text
                        const char *const *sets, uint32_t nsets, const struct job_each *each,
                        opened_t *opened, struct job **job, struct archive **archive);
 
-/* Reads the file of a job into an empty text, or copies `given`. Fails as text_read_file(). */
+/* Reads the file of a job into an empty text, or copies `given` (NULL: none). Fails with DATA if
+ * the file is unreadable or too large; with USAGE if it is HDF5; with DEVICE (memory). */
 status_t share_read_job(const char *path, const struct text *given, struct text *out);
 
 /* Alone: loads the job of a file or of `given`. Dedispersions by ranges of DMs are divided. Fails

@@ -10,8 +10,8 @@
 typedef struct signal signal_t;
 
 /* Creates the signal. `spec` must outlive it. Makes FFTW plans: not to be called while another
- * thread plans. Fails with USAGE as pulsar_begin() and bursts_create() (synth/pulses.h), or DEVICE
- * (memory). */
+ * thread plans. Fails with USAGE: dispersion that fits no transform of 2^26 samples, a channel that
+ * reaches down to 0 Hz, a burst too late or too wide (bursts_create()); with DEVICE (memory). */
 status_t signal_create(const struct synth_spec *spec, signal_t **out);
 void signal_destroy(signal_t *signal); /* takes NULL */
 

@@ -40,8 +40,8 @@ struct tuning {
 
 /* Looks a case up in the database (NULL: the user's own). Failures of the database are warnings.
  * Not collective: on many ranks, one calls this and sends the result to the others. `backend` and
- * `spec` must outlive the tuning. The caller calls tuning_end() in any case. Fails with DEVICE
- * (memory), and as tune_problem_fits(). */
+ * `spec` must outlive the tuning. The caller calls tuning_end() in any case. Fails with USAGE if
+ * the requested method cannot do the case; with DEVICE. */
 status_t tuning_begin(const struct tune_problem *problem, backend_t *backend, const void *spec,
                       const char *database, struct tuning *out);
 void tuning_end(struct tuning *tuning);
@@ -49,7 +49,8 @@ void tuning_end(struct tuning *tuning);
 /* Searches within the problem's share of the budget, sets tuning->values to the fastest correct
  * configuration, and stores it in request->database. The configuration of the database takes part.
  * `also` (may be NULL) is a configuration to begin with. If the budget is spent, nothing is timed,
- * and the summary is_cut. Fails as tune_search() and the problem's begin(). */
+ * and the summary is_cut. Fails as tune_search(), with NO_SPACE, DATA (the log), DEVICE; as the
+ * problem's begin(), with USAGE, DEVICE. */
 status_t tuning_search(struct tuning *tuning, const struct tune_request *request,
                        const uint32_t *also);
 /* Searches the picked configurations within options->time, without regard to the budget, and does

@@ -123,9 +123,10 @@ status_t finish_pool(const struct channelise_plan *work, pool_t **out);
  * that is judged is unreadable; with DEVICE (memory). */
 status_t finish_create(const struct channelise_plan *work, uint32_t i, uint64_t rows, pool_t *pool,
                        finish_t **out);
-void finish_destroy(finish_t *finish);
+void finish_destroy(finish_t *finish); /* takes NULL */
 
-/* Converts the rows of the backend to those of the product. Fails with DATA. */
+/* Converts the rows of the backend to those of the product. Fails with DATA if flags of a product
+ * that is judged cannot be read. */
 status_t finish_run(finish_t *finish, struct finish_rows *rows);
 
 /* Returns the statistics of the rows of the last run before channels were dropped,

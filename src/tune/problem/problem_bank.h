@@ -60,7 +60,8 @@ status_t bank_open_reference(backend_t **out);
 
 /* bank_create(): creates the stage, bank->stage, with scales. bank_scale(): sets scales of 8 rms to
  * either side for the rounded outputs of any stage of a spec whose samples are such noise. The
- * spec's coefficients are set. Fail as channelise_create(), and with DEVICE. */
+ * spec's coefficients are set. Fail with USAGE (a requested kernel that cannot do the problem),
+ * DEVICE. */
 status_t bank_create(struct bank *bank);
 status_t bank_scale(channelise_t *stage, const struct channelise_spec *spec);
 /* Allocates the offsets, and sets step and in_bytes; streams follow each other, which the caller
