@@ -44,7 +44,8 @@ struct bench_dedispersed {
 
 /* Delays of a case; samples and memory as soon as the first of any number of shapes is timed. */
 typedef struct bench_dedisperse bench_dedisperse_t;
-/* Creates a case. Fails with DEVICE, USAGE. */
+/* Creates a case, of which `c` is copied; the telescope must outlive it. Fails with USAGE (delays
+ * that are too long, too few times to be searched), DEVICE. */
 status_t bench_dedisperse_create(backend_t *backend, const struct bench_dedispersion *c,
                                  bench_dedisperse_t **out);
 void bench_dedisperse_destroy(bench_dedisperse_t *bench); /* takes NULL */

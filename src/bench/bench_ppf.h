@@ -48,8 +48,8 @@ status_t bench_ppf(backend_t *backend, const struct bench_case *c, struct bench_
  *
  *   how   gets this appended: "synthesis to -101 dB, avx512, fftw-3.3.10 by rule"
  *
- * Fails with DEVICE; with USAGE: a backend without synthesis, or as dual_create(). A wrong result
- * is no failure. */
+ * Fails with DEVICE; with USAGE: a backend without synthesis, too many taps to solve for the dual
+ * (dsp/fir/dual.h). A wrong result is no failure. */
 status_t bench_synthesis(backend_t *backend, const struct bench_case *c, uint32_t bank_taps,
                          struct bench_result *out, struct text *how);
 

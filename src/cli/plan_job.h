@@ -12,9 +12,9 @@
 status_t plan_job_take(const struct shared *shared, const char *list, struct text *given,
                        struct run_options *run);
 
-/* Plans the job of the options as a run would, prints it by `print`, and fails as the run would:
- * NO_SPACE only when all is printed. plan_job_print(): prints it in words; fails with USAGE, DATA,
- * DEVICE (memory). */
+/* Plans the job of the options as a run would, prints it by `print`, and fails as the run would,
+ * with USAGE, DATA, DEVICE, STOPPED; with NO_SPACE only when all is printed. plan_job_print():
+ * prints it in words; fails with USAGE, DATA, DEVICE (memory). */
 status_t plan_job_show(const struct run_options *options,
                        status_t (*print)(const struct run_plan *plan));
 status_t plan_job_print(const struct run_plan *plan);

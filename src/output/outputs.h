@@ -75,8 +75,7 @@ status_t outputs_begin_all(outputs_t *outputs);
 /* Sink of a pipeline (struct pipeline_sink), for one thread: the functions write rows, weights,
  * flags and scales in place; outputs_end() ends a chunk. Rows and cells have the numbers of the
  * product. `data` has the chunk's part of each row, `holes` a byte for each row (NULL: there are
- * none), `counts` those of each product (NULL: 0). Fail with NO_SPACE, DATA, DEVICE (memory);
- * outputs_put() and outputs_end() also with USAGE if an export that exists has other bytes. */
+ * none), `counts` those of each product (NULL: 0). Fail with NO_SPACE, DATA, DEVICE (memory). */
 status_t outputs_put(void *outputs, uint32_t product, const struct chunk *chunk, uint64_t first_row,
                      uint64_t rows, const void *data, const char *holes);
 status_t outputs_weigh(void *outputs, uint32_t product, const struct chunk *chunk,

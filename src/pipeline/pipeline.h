@@ -30,8 +30,7 @@ struct flag_block; /* product/flagged.h */
  * in few bits, step() gets the scales of blocks of rows that are complete by now. After all rows of
  * a chunk, end() gets its counts of each product (NULL: none). Chunks do not mix. A function that
  * is NULL is not called; but step() is needed for products in few bits, and put() for voltages and
- * dedispersed series. Fails with NO_SPACE, DATA, DEVICE (memory); with USAGE if an existing export
- * differs. */
+ * dedispersed series. Fails with NO_SPACE, DATA, DEVICE (memory). */
 struct pipeline_sink {
     void *context;
     status_t (*put)(void *context, uint32_t product, const struct chunk *chunk, uint64_t first_row,
@@ -60,7 +59,7 @@ int pipeline_hangs(const pipeline_t *pipeline);
 
 /* Processes one chunk; its last rows may still be in flight on return. Returns early, without a
  * failure, if the driver cancels the work. `driver` may be NULL. Fails as reader, backend and sink
- * do (USAGE, NO_SPACE, DATA, DEVICE), and with DATA as pipeline_limit() says. */
+ * do (NO_SPACE, DATA, DEVICE), and with DATA as pipeline_limit() says. */
 status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk);
 
 /* Waits for blocks in flight, and writes them, unless the driver (may be NULL) cancels the work.

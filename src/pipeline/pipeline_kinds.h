@@ -86,8 +86,8 @@ status_t first_scales_make_room(struct channelise_plan *work);
  * of its own. A line without a number there, or with zeros alone, has the mean of the scales and
  * offsets of its if; an if of such lines alone that of the same polarisation of other stations and
  * beams, or of the powers (I, A A*, B B*). `patience`: seconds without a sign of work after which
- * it fails; 0: no end. Fails as channelise_pipeline_create() and pipeline_chunk() (USAGE, DATA,
- * DEVICE); with DATA: a product all of whose lines are such. */
+ * it fails; 0: no end. Fails as channelise_pipeline_create() and pipeline_chunk(), with USAGE,
+ * DATA, DEVICE; with DATA: a product all of whose lines are such. */
 status_t first_scales_make(struct channelise_plan *work, backend_t *backend, double patience);
 
 /* Creates the pipeline, as channelise_pipeline_create(). Rows of the filterbank that an earlier

@@ -51,8 +51,8 @@ struct report_run {
 status_t report_begin(const char *path, int force);
 
 /* Writes the report when the job's products are complete: on one rank alone. Pictures that cannot
- * be drawn are omitted, and the page gives the reason. Fails with NO_SPACE, DATA, DEVICE (memory);
- * as share_load_job() (run/share.h); with USAGE if another file is at the path, without `force`. */
+ * be drawn are omitted, and the page gives the reason. Fails with NO_SPACE, DATA, DEVICE (memory),
+ * STOPPED; with USAGE if another file is at the path, without `force`, or the job has mistakes. */
 status_t report_write(const struct report_run *run);
 
 /* Ends the collection of output for the page. Call after report_begin() in any case. */

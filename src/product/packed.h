@@ -26,13 +26,14 @@ struct packed_files {
     const char *part, *path; /* their names, likewise */
 };
 
-/* Creates the file `to` with everything that `spec` states, but spec->inputs and
- * spec->compression: inputs are those of the product, `compression` is not NONE. Sets *shape, cut.
- * Fails with NO_SPACE, DATA, DEVICE; as product_create(). */
+/* Creates the file `to` with everything that `spec` states, but spec->inputs and spec->compression:
+ * inputs are those of the product, `compression` is not NONE. Sets *shape, cut. Fails with
+ * NO_SPACE, DATA, DEVICE; with USAGE if the kind cannot store such rows (product_create()). */
 status_t packed_begin(const struct packed_files *files, const struct product_spec *spec,
                       enum compression compression, packed_t **out, struct packed_shape *shape);
 /* Allocates the place of the next chunk, which is `bytes` long when compressed: offset *at of the
- * file. By packed_finish(), any thread or rank has written it there. Fails with DATA. */
+ * file. By packed_finish(), any thread or rank has written it there. Fails with DATA, DEVICE
+ * (memory). */
 status_t packed_place(packed_t *packed, uint64_t bytes, uint64_t *at);
 /* Copies the other content of `part`, and computes the CRCs of all objects. *place gets the places
  * of the datasets. The file is not synced. Fails with NO_SPACE, DATA, DEVICE, STOPPED. */

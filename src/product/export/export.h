@@ -26,7 +26,8 @@ struct export_bank_options {
 };
 
 /* Writes a filterbank in HDF5 as SIGPROC filterbank, highest frequency first, or as search-mode
- * PSRFITS. Fails with USAGE, DATA, NO_SPACE or DEVICE (memory), STOPPED. */
+ * PSRFITS. Fails with USAGE: options that the product does not have or the format cannot store, or
+ * a file that exists; with DATA, NO_SPACE, DEVICE (memory), STOPPED. */
 status_t export_bank(const struct export_bank_options *options, struct text *said);
 
 struct export_series_options {

@@ -47,7 +47,8 @@ struct bank_format {
      * is_reversed and table. Fails with USAGE, DATA, DEVICE, STOPPED. */
     status_t (*begin)(struct export_bank *bank);
     /* Writes a block, data [rows][form.nifs][chans] of form.bits, which it may change; several
-     * threads at once, each with a bank of its own. Fails as export_file_put(). */
+     * threads at once, each with a bank of its own. Fails with USAGE if they differ from an
+     * existing file; with NO_SPACE, DATA, DEVICE (memory). */
     status_t (*put)(struct export_bank *bank, const struct fbh5_block *block, char *data);
     /* Converts data [lines][chans] of form->bits to the byte order and sequence of the file, in
      * place. Never NULL. */
@@ -59,7 +60,7 @@ const struct bank_format *export_bank_format(enum file_format format);
 
 /* Completes a subint of PSRFITS of which only the numbers are written; others are unchanged.
  * Numbers change only with is_last. `data`: memory for [rows_each][nifs][bank->chans] numbers of
- * form.bits. Fails as export_file_put(). */
+ * form.bits. Fails as put() above. */
 status_t export_psrfits_complete(struct export_bank *bank, uint64_t subint, int is_last,
                                  char *data);
 /* Returns the spectra of one subint of a file of `rows` spectra of `samples` numbers each: at most

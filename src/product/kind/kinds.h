@@ -44,7 +44,7 @@ uint64_t kind_row_bytes(const struct product_spec *spec);
 status_t kind_describe(hid_t file, const struct product_spec *spec, struct product_place *place);
 /* Finds the offset of /frequency in an open file after kind_describe(), which reserves it and does
  * not write its values; 0: the product has none, or omits its values. product_put_frequencies()
- * writes them. Fails with DATA. */
+ * writes them. Fails with DATA, DEVICE. */
 status_t kind_find_frequencies(hid_t file, const char *path, const struct product_spec *spec,
                                uint64_t *out);
 

@@ -1,4 +1,5 @@
-/* Parts that all kinds of products write into a new file. Private to product/. */
+/* Parts that all kinds of products write into a new file. Private to product/. Functions whose
+ * comment names DATA also fail with DEVICE (memory, open files). */
 #ifndef VOLTMILL_PRODUCT_KIND_PARTS_H
 #define VOLTMILL_PRODUCT_KIND_PARTS_H
 

@@ -41,7 +41,8 @@ status_t series_open(const char *path, struct series **out);
 void series_destroy(struct series *series); /* takes NULL */
 extern const struct description series_description;
 
-/* Reads samples first .. first + count - 1 of one DM. Fails with DATA. */
+/* Reads samples first .. first + count - 1 of DM number `dm`, from 0, into out [count]. Fails with
+ * DATA, DEVICE. */
 status_t series_read(const struct series *series, uint64_t dm, uint64_t first, uint64_t count,
                      float *out);
 
