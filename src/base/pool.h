@@ -44,7 +44,7 @@ typedef struct pool pool_t;
 status_t pool_create(enum pool_kind kind, const char *name, uint32_t threads, pool_t **out);
 /* Waits for all blocks, and frees the pool; takes NULL. */
 void pool_destroy(pool_t *pool);
-uint32_t pool_threads(const pool_t *pool);
+uint32_t pool_threads(const pool_t *pool); /* as pool_create() got them */
 
 /* Gives a block, which is copied, to the threads; waits while POOL_BLOCKS are there. Its context
  * must outlive its tasks. The caller does not help, as it does in pool_run(): so HELPERS and EAGER

@@ -233,6 +233,7 @@ struct flagging {
     double sigma;     /* kurtosis beyond it is flagged; 0: it is only stored */
     uint64_t spectra; /* of a cell, which divide those of a dump */
 };
+/* Return names as job files spell them. */
 const char *polarisation_name(enum polarisation polarisation);
 const char *stokes_v_name(enum stokes_v v);
 const char *feed_name(enum feed feed);

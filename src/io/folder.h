@@ -40,6 +40,7 @@ struct folder_place {
  * afterwards, also after a failure. Fails with DATA if it cannot be looked up; with DEVICE
  * (memory). */
 status_t folder_place_of(const char *path, struct folder_place *out);
+/* Returns whether both are one place. */
 int folder_place_is_same(const struct folder_place *a, const struct folder_place *b);
 void folder_place_free(struct folder_place *place); /* leaves {0} */
 

@@ -62,7 +62,8 @@ void output_spec_plan_products(struct output_spec *spec, const struct channelise
  * other files, too; may be NULL). Fails with DEVICE (memory). */
 status_t output_spec_of_series(const struct job *job, uint32_t number, const char *filterbank,
                                const struct fbh5 *fbh5, struct output_spec *out);
-/* Lists the series of a semi-coherent search of the archive. Fails with DEVICE (memory). */
+/* Lists the series of a semi-coherent search of the archive. Fails with DEVICE (memory).
+ * output_spec_plan_series() adds what the plan, which must outlive the spec, determines. */
 status_t output_spec_of_search(const struct job *job, const struct archive *archive,
                                struct output_spec *out);
 void output_spec_plan_series(struct output_spec *spec, const struct dedisperse_plan *plan);

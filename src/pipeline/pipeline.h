@@ -126,7 +126,7 @@ struct pipeline_stages {
 /* Starts the threads, for at most `slots` slots; copies *stages. When this succeeds, the context is
  * the pipeline's, whose pipeline_destroy() calls destroy(). Fails with DEVICE. */
 status_t pipeline_create(uint32_t slots, const struct pipeline_stages *stages, pipeline_t **out);
-void *pipeline_context(const pipeline_t *pipeline);
+void *pipeline_context(const pipeline_t *pipeline); /* stages->context */
 
 /* Returns in the reader thread, while it reads a block, the slot of the next block if that waits to
  * be read; else NULL. */

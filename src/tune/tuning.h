@@ -61,7 +61,8 @@ status_t tuning_search_picked(struct tuning *tuning, const struct tune_pick *pic
 /* Stores the result of the search, if there is one. A database that cannot be written is a warning.
  * Fails with DEVICE (memory). */
 status_t tuning_keep(struct tuning *tuning, const char *database);
-/* Stores any configuration; `settled` as for store_put(). A database that cannot be written is a
+/* Stores any configuration, values [nparameters], with its median of `seconds` and struct
+ * store_record's `searched`; `settled` as for store_put(). A database that cannot be written is a
  * warning. Fails with DEVICE (memory). */
 status_t tuning_put(const struct tuning *tuning, const char *database, const uint32_t *values,
                     double seconds, double searched, const char *settled);

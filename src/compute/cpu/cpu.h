@@ -33,7 +33,7 @@ extern const struct correlate_ops cpu_correlate;
 extern const struct fft_baseline_ops cpu_fft_baseline;
 
 /* Writes the line of /proc/cpuinfo that names the processor, "model name : ..." or "CPU part :
- * ...", with its newline, or "unknown". */
+ * ...", with its newline, or "unknown", to out [room]; a longer one is cut. */
 void cpu_processor(char *out, size_t room);
 
 /* Specifications and choices number instruction sets from 1 on. cpu_simd(): returns `simd`, for 0

@@ -92,8 +92,8 @@ void fine_fft_columns(const fine_fft_t *fine, const float *columns, size_t first
 void fine_fft_rows(const fine_fft_t *fine, const float *matrix, size_t first, float *scratch,
                    float *bins);
 
-/* Transforms likewise, past the caches (settle()) into a spectrum of pairs aligned to 64 bytes.
- * Side by side only. */
+/* Transforms as fine_fft_rows(), but stores the bins at their places in `spectrum`, float [height
+ * width][2], aligned to 64 bytes, past the caches (settle()). Side by side only. */
 void fine_fft_spectrum(const fine_fft_t *fine, const float *matrix, size_t first, float *scratch,
                        float *spectrum);
 

@@ -1,5 +1,5 @@
 /* Deinterleaves samples: from an archive's buffer to stream by stream without gaps, as the filters
- * read them; missing ones become zero and are counted. */
+ * read them; missing ones become zero and are counted. The device must outlive all of it. */
 #ifndef VOLTMILL_COMPUTE_OPENCL_DEINTERLEAVE_H
 #define VOLTMILL_COMPUTE_OPENCL_DEINTERLEAVE_H
 

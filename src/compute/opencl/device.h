@@ -104,7 +104,8 @@ status_t device_choose(const char *wanted, uint32_t local_rank, uint32_t local_s
                        struct device_info *out, uint32_t *sharers);
 
 /* Opens a device. At most `memory` bytes of its memory are used; 0: 85 % of a GPU's memory, 25 % of
- * another device's, divided by `sharers`. Fails with DEVICE. */
+ * another device's, divided by `sharers`. Fails with DEVICE. All that was made on a device is freed
+ * before device_close(). */
 status_t device_open(const struct device_info *info, uint64_t memory, uint32_t sharers,
                      device_t **out);
 void device_close(device_t *device); /* takes NULL */

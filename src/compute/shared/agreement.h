@@ -60,9 +60,9 @@ void agreement_visibilities(struct agreement *agreement, const float *found, con
                             uint64_t stride, uint64_t channels,
                             const struct agreement_whole *whole);
 
-/* Compares sums (dedispersed series): the worst error is in units of their rms, of the number
- * itself or of `terms`, whichever is largest. `terms`: the root of the sum of squares of what a sum
- * adds up, where it may cancel most of that; else 0. */
+/* Compares sums (dedispersed series), each [count]: the worst error is in units of their rms, of
+ * the number itself or of `terms`, whichever is largest. `terms`: the root of the sum of squares of
+ * what a sum adds up, where it may cancel most of that; else 0. */
 void agreement_sums(struct agreement *agreement, const float *found, const float *expected,
                     uint64_t count, double terms);
 

@@ -38,8 +38,8 @@ struct correlate_blocks {
     uint32_t count;
 };
 
-/* Lists the blocks that contain pairs: sets list and count of `out`, by its other numbers. free()
- * returns the list. Fails with DEVICE (memory). */
+/* Lists the blocks that contain pairs of `lookup` (correlate_lookup()): sets list and count of
+ * `out`, by its other numbers. free() returns the list. Fails with DEVICE (memory). */
 status_t correlate_blocks(const struct correlate_spec *spec, const int32_t *lookup,
                           struct correlate_blocks *out);
 

@@ -27,8 +27,9 @@ struct sample_input {
     size_t step;
 };
 
-/* Converts sample n of a stream to volts: real and imaginary part. Returns 1; 0 for a missing
- * sample (NaN, infinite, the missing value), which gives 0 V. */
+/* Converts sample n of a stream to volts: real and imaginary part. `in`: the buffer's first byte,
+ * here and below. Returns 1; 0 for a missing sample (NaN, infinite, the missing value), which gives
+ * 0 V. */
 int sample_volts(const struct sample_coding *coding, const char *in,
                  const struct sample_input *input, uint32_t stream, size_t n, double volts[2]);
 

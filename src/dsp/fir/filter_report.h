@@ -35,12 +35,13 @@ struct filter_report_oversampled {
     double ripple_db; /* largest minus smallest |H|^2 there */
     double alias_db;  /* least rejection of what folds into it, all from f = rate - 0.5 on */
 };
-/* Measures the response of an oversampled bank; `rate` is num / den. Fails likewise. */
+/* Measures the response of an oversampled bank, coeff as in filter_report_make(); `rate` is num /
+ * den. Fails with USAGE when H(0) is zero; with DEVICE (memory). */
 status_t filter_report_oversampled(const double *coeff, uint32_t taps,
                                    uint32_t samples_per_spectrum, double rate,
                                    struct filter_report_oversampled *out);
 
-/* Measures alias_db alone, which takes less time. Fails likewise. */
+/* Measures alias_db alone, which takes less time. Fails as filter_report_oversampled(). */
 status_t filter_report_aliasing(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum,
                                 double rate, double *alias_db);
 

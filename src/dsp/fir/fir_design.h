@@ -62,7 +62,8 @@ struct fir_made {
  * Fails with DEVICE (memory). */
 status_t fir_design_make(const struct fir_design *design, struct fir_made *out);
 
-/* Returns |C(f)| by the plain sum, f in cycles per sample. */
+/* Returns |C(f)| by the plain sum, f in cycles per sample. coeff: [taps], or [taps][2] if complex,
+ * here and below. */
 double fir_gain(const double *coeff, uint32_t taps, int is_complex, double f);
 
 /* Returns sum_i i |c[i]|^2 / sum_i |c[i]|^2, in samples: the delay of a filter of linear phase, and

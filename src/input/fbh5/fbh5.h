@@ -128,7 +128,7 @@ int fbh5_unpack_sixtieths(double value, double most, double *out);
 void fbh5_settle_position(struct fbh5 *fbh5);
 
 /* Notes in `assumed` that a band reaches 0 Hz or lower, or looks as if it were not in MHz. `facts`:
- * fields of its header. Fails with DEVICE (memory). */
+ * the fields of its header that say so, for the words. Fails with DEVICE (memory). */
 status_t fbh5_note_band(struct fbh5 *fbh5, const char *facts);
 
 /* Checks that dispersion is defined in such a band, after fbh5_load_band(). Fails with DATA: fewer

@@ -20,11 +20,12 @@ struct fields {
  * "group@name=text". Fails with DATA if the file is not HDF5, or unreadable; with DEVICE. */
 status_t fields_have(const char *path, const char *const *names, int *is_it);
 
-/* Opens a file, even one that ends early: attributes and small datasets must be complete. The
- * caller calls fields_close() in any case. Fails with DATA, DEVICE. */
+/* Opens a file, even one that ends early: attributes and small datasets must be complete. `path`,
+ * `format` and `layout` must outlive *out. The caller calls fields_close() in any case. Fails with
+ * DATA, DEVICE. */
 status_t fields_open(const char *path, const char *format, const struct job_layout *layout,
                      struct fields *out);
-void fields_close(struct fields *f);
+void fields_close(struct fields *f); /* leaves one that is closed */
 
 /* Makes an archive of an open file: `read` fills in f->own, then calls fields_describe().
  * fields_make_file() opens the file for it. The caller destroys *out (before: NULL) in any case.

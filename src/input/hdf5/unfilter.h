@@ -82,7 +82,8 @@ status_t unfilter_piece_begin(const struct chunk_filter *filter, const void *in,
 status_t unfilter_piece_take(struct unfilter_piece *left, size_t blocks,
                              struct unfilter_piece *out);
 
-/* Writes the piece's bytes where they belong in the chunk. Fails with DATA or DEVICE. */
+/* Decodes the piece, and writes its bytes where they belong in `chunk`, char [chunk_bytes]. Several
+ * threads may undo pieces of one chunk, each with its own decoder. Fails with DATA or DEVICE. */
 status_t unfilter_piece_undo(unfilter_t *unfilter, const struct unfilter_piece *piece,
                              unsigned char *chunk);
 

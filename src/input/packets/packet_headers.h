@@ -109,7 +109,8 @@ uint64_t frames_offset(uint64_t frame_bytes, const struct packets_file *file, ui
 /* Returns the frame after the run of frames that follow each other, of which `frame` is one. */
 uint64_t frames_run_end(const struct packets_file *file, uint64_t frame);
 
-/* Returns whether bytes are a header by the strict or the loose mask of the mark. */
+/* Returns whether bytes, PACKETS_MARK of them, are a header by `mask`, the strict or the loose one
+ * of the mark. */
 int frames_is_header(const struct packets_mark *mark, const unsigned char *bytes,
                      const unsigned char mask[PACKETS_MARK]);
 

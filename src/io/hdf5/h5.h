@@ -59,9 +59,9 @@ status_t h5_require_header(hid_t object, const char *name);
 /* Sets the property by which files that end early can be opened. */
 void h5_allow_cut(hid_t access);
 
-/* Makes a contiguous dataset that is allocated at once and not filled: plain writes may fill it in
- * (h5_offset()). *out is below 0 before, and for h5_close() in any case. Fails with DATA, NO_SPACE.
- */
+/* Makes a contiguous dataset of dims [rank] that is allocated at once and not filled: plain writes
+ * may fill it in (h5_offset()). *out is below 0 before, and for h5_close() in any case. Fails with
+ * DATA, NO_SPACE. */
 status_t h5_create_dataset(hid_t file, const char *name, hid_t type, int rank, const hsize_t *dims,
                            hid_t *out);
 /* Makes a dataset likewise, but without a place in the file. h5_place_last() gives it one after

@@ -25,12 +25,12 @@ struct h5_place {
     uint32_t mask;
 };
 
-/* Writes the indices of the first element of a chunk, which is counted with the last dimension
- * fastest: `grid` chunks along each. */
+/* Writes the indices of the first element of chunk `number`, which is counted with the last
+ * dimension fastest: `chunk` elements and `grid` chunks along each dimension, all [rank]. */
 void h5_chunk_origin(uint64_t number, int rank, const hsize_t *chunk, const hsize_t *grid,
                      hsize_t *origin);
-/* Finds the chunk that begins at these indices of the dataset. Fails with DATA if the index is
- * damaged; the message calls the chunk "it"; with DEVICE. */
+/* Finds the chunk that begins at these indices of the dataset, [rank]. Fails with DATA if the index
+ * is damaged; the message calls the chunk "it"; with DEVICE. */
 status_t h5_places_find(h5_places_t *places, const hsize_t *chunk, struct h5_place *out);
 
 /* Reads `size` values from `start` on in each dimension (both [rank]) of an open dataset as numbers

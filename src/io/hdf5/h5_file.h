@@ -40,7 +40,8 @@ struct h5_seen {
 status_t h5_file_read(const char *path, struct h5_seen *seen, hid_t *out);
 
 /* From now on HDF5 writes no raw data to a file of this driver: *at is set to the offset at which
- * it would have written, and the caller writes there. `at` NULL ends that. Fails with DATA. */
+ * it would have written, and the caller writes there. *at must exist until `at` NULL ends that.
+ * Fails with DATA. */
 status_t h5_file_place_only(hid_t file, uint64_t *at);
 
 /* Closes a file that is whole, objects in it included, whether it fails or not: *file becomes -1;

@@ -40,7 +40,7 @@ status_t scale_begin(const struct scale_options *options, uint32_t bits, uint64_
 
 /* Returns whether all values must be measured before the first is encoded. */
 int scale_must_measure(const struct scale *scale);
-/* Measures values of neighbouring channels, the first of which is channel `line`. */
+/* Measures values [count] of neighbouring channels, the first of which is channel `line`. */
 void scale_measure(struct scale *scale, const float *values, uint64_t count, uint64_t line);
 /* Ends measuring, or takes options.low and high if nothing had to be measured. Fails with DATA if
  * no measured value is finite. */

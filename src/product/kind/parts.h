@@ -25,7 +25,8 @@ struct parts_set {
  * parts_put() closes it. Fail with DATA, NO_SPACE. */
 status_t parts_make(hid_t at, const struct parts_set *set, hid_t *out);
 status_t parts_put(hid_t at, const struct parts_set *set);
-/* Writes a part of a dataset of `rank` dimensions. Fails with DATA. */
+/* Writes a part of a dataset: size [rank] elements from start [rank] on; `values` of `type` in
+ * memory, the last dimension fastest. Fails with DATA, NO_SPACE. */
 status_t parts_write(hid_t dataset, const char *name, hid_t type, int rank, const hsize_t *start,
                      const hsize_t *size, const void *values);
 /* Write a list. parts_put_list(): [count], or [count][3] if rank is 2, without attributes; none if
@@ -47,8 +48,8 @@ status_t parts_compound(size_t bytes, const struct parts_field *fields, size_t c
                         const char *what, hid_t *out);
 status_t parts_pair_type(hid_t number, const char *what, hid_t *out);
 
-/* Write dimension scales; without values the dataset is only reserved. parts_scale_steps(): of
- * evenly spaced values. Fail with DATA, NO_SPACE, DEVICE (memory). */
+/* Write dimension scales of values, or texts, [count]; without values the dataset is only reserved.
+ * parts_scale_steps(): of evenly spaced values. Fail with DATA, NO_SPACE, DEVICE (memory). */
 status_t parts_scale_f64(hid_t file, const char *name, const double *values, hsize_t count,
                          const char *units, const char *long_name);
 status_t parts_scale_steps(hid_t file, const char *name, struct time_axis axis, hsize_t count,
