@@ -207,7 +207,7 @@ int fbh5_is_unreadable(const fbh5_reader_t *reader);
  * caller destroys it and closes the file (before: -1) in any case. Fails with DATA, DEVICE. */
 status_t filterbank_begin(const char *path, const char *format, struct fbh5 **out, int *fd);
 
-/* Checks counts, bits and axes, and completes what follows from them. Fails with DATA. */
+/* Checks counts, bits and axes, which are set, and sets sample_bytes. Fails with DATA. */
 status_t filterbank_finish(struct fbh5 *fbh5);
 
 #endif

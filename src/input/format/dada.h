@@ -37,12 +37,14 @@ struct dada {
  * ordinary file. Fails with DATA if it is unreadable; with DEVICE (memory, descriptors). */
 status_t dada_head(const char *path, size_t most, struct text *out, char **assumed);
 
-/* Reads how samples are stored, rate and band, and compares what is said twice. Fails with DATA:
- * file, key, value and what was expected; with DEVICE (memory). */
+/* Reads how samples are stored, rate and band from dada->header into members `pols` to `step_bits`,
+ * and compares what is said twice. path, layout, assumed and the sizes of file and header are set
+ * before. Fails with DATA: file, key, value and what was expected; with DEVICE (memory). */
 status_t dada_read_words(struct dada *dada);
 
-/* Reads UTC_START (and PICOSECONDS after it) and MJD_START, which must agree as far as the coarser
- * one says the time; does nothing if the job states a start. Fails with DATA, DEVICE (memory). */
+/* Reads dada->start from UTC_START (and PICOSECONDS after it) and MJD_START, which must agree as
+ * far as the coarser one says the time; does nothing if the job states a start. Fails with DATA,
+ * DEVICE (memory). */
 status_t dada_read_start(struct dada *dada);
 
 /* Copies a value that may be missing, empty, "unset" or "unknown". Returns whether there is one. */

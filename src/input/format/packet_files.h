@@ -21,10 +21,10 @@ status_t packet_files_look(const struct packets_file *file, uint64_t frame_bytes
                            const struct packets_ends *ends, packet_files_look_t *look,
                            void *context);
 
-/* Computes the periods of each file when frames, their rate and an origin are known; moves the
- * origin to the first period, and sorts files by time. `per_period`: units of packets->origin in a
- * period. Fails with DATA if frames of a file are not in order of time, or files are far apart;
- * with DEVICE. */
+/* Computes packets->window and periods, and the periods of each file, when frames, their rate and
+ * an origin are known. Moves the origin to the first period, and sorts files by time. `per_period`:
+ * units of packets->origin in a period. Fails with DATA if frames of a file are not in order of
+ * time, or files are far apart; with DEVICE. */
 status_t packet_files_settle_times(struct packets *packets, uint64_t per_period);
 
 /* Fills in the archive from its packets, streams of which are [pols][chans] as it counts: what

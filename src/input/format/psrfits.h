@@ -17,12 +17,13 @@ struct psrfits {
     struct fbh5 *fbh5; /* the filterbank that is made */
 };
 
-/* Finds the columns of the table, and how samples are stored and scaled. Fails with DATA, DEVICE.
- */
+/* Finds the columns of the table, fits->unit being at SUBINT and `rows` known, and how samples are
+ * stored and scaled: sets fits->lengths, times, freqs, data, and fbh5->table, nifs and nchannels.
+ * Fails with DATA, DEVICE. */
 status_t psrfits_read_samples(struct psrfits *fits);
 
-/* Reads the frequencies of the channels from all rows, and compares them with CHAN_BW, OBSBW,
- * OBSFREQ. Fails with DATA, DEVICE. */
+/* Reads the frequencies of the channels from all rows after psrfits_read_samples(), sets those of
+ * fits->fbh5, and compares them with CHAN_BW, OBSBW, OBSFREQ. Fails with DATA, DEVICE (memory). */
 status_t psrfits_read_band(struct psrfits *fits);
 
 /* Returns the byte of the file at which a row begins. */
@@ -31,7 +32,7 @@ static inline uint64_t psrfits_row_at(const struct psrfits *fits, uint64_t row)
     return fits->fbh5->table.offset + row * fits->fbh5->table.row_bytes;
 }
 
-/* Reads all values of a column in one row of the file. Fails with DATA. */
+/* Reads all values of a column in one row of the file into out [column->count]. Fails with DATA. */
 static inline status_t psrfits_read_column(const struct psrfits *fits,
                                            const struct fits_column *column, uint64_t row,
                                            double *out)

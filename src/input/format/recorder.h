@@ -36,7 +36,8 @@ status_t recorder_set_band(double centre_hz, double width_hz, uint32_t channels,
 status_t recorder_check_band(const char *path, const char *frequency, double centre_hz,
                              const char *width, double width_hz, char **assumed);
 
-/* Appends a dimension of the samples, each an axis, the slowest first. */
+/* Appends a dimension of the samples, each an axis, the slowest first, and sets the archive's count
+ * of that axis. */
 void recorder_add_dim(struct archive *archive, enum axis axis, uint64_t size);
 
 /* How numbers are stored. */

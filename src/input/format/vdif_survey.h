@@ -28,9 +28,10 @@ struct vdif_survey {
     struct vdif_counted before[PACKETS_THREADS]; /* the second that was counted last */
 };
 
-/* Reads headers of a file: adds what they say, and finds its frames. No field of a frame that is
- * flagged invalid counts, but for `invalid`. Fails with DATA or USAGE: it is not like those before
- * it, or of another station; with DEVICE. */
+/* Reads headers of the file at file->path: adds what they say to `survey`, which begins as zeros
+ * but for `wanted`, and sets the file's frames and runs (packets_seek_frames()), where they were 0.
+ * No field of a frame that is flagged invalid counts, but for `invalid`. Fails with DATA or USAGE:
+ * it is not like those before it, or of another station; with DEVICE. */
 status_t vdif_survey_file(struct vdif_survey *survey, struct packets_file *file);
 
 #endif
