@@ -115,7 +115,8 @@ struct product_files {
  * cannot be looked up; with DEVICE (memory). */
 status_t product_files_of(const char *path, struct product_files *out);
 /* Finds the product's files by its name, or by that of its .part or .journal. Fails with DATA if
- * none of the three exists; with DEVICE (memory). product_files_free() in any case. */
+ * none of the three exists, or a name cannot be looked up; with DEVICE (memory).
+ * product_files_free() in any case. */
 status_t product_files_find(const char *name, struct product_files *out);
 void product_files_free(struct product_files *find); /* leaves {0} */
 

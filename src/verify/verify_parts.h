@@ -101,8 +101,9 @@ status_t verify_pick(struct verify *verify, uint64_t total, uint64_t together,
  * anywhere. */
 #define VERIFY_EXTERNAL "input.external=" EXTERNAL_ALLOW
 
-/* Joins the user's overrides between those of the kind; both lists end with NULL. *out points to
- * the same texts; free() returns the list. Fails with DEVICE (memory). */
+/* Joins the overrides [*count] of the verification: the kind's `before`, run.on_bad=nan if the
+ * product has holes or weights, the user's, the kind's `after`; both lists of the kind end with
+ * NULL. *out points to the same texts; free() returns the list. Fails with DEVICE (memory). */
 status_t verify_overrides(const struct verify *verify, const char *const *before,
                           const char *const *after, const char ***out, uint32_t *count);
 

@@ -113,7 +113,8 @@ void depot_give(depot_t *depot, struct stored *stored);
 status_t stored_read_chunks(depot_t *depot, struct stored *stored, const struct depot_read *read,
                             int *is_done);
 
-/* Returns all files that were found. */
+/* Returns the files that a source may be of: when planning those found so far, when reading those
+ * of spec.storage. */
 const struct sources *depot_sources(const depot_t *depot);
 
 /* Computes the bytes of the sources' chunks that one index along the dimension of reading touches,

@@ -31,8 +31,8 @@ void vdif_header_read(const unsigned char *bytes, struct vdif_header *out);
 /* Writes the two characters of a station's id, or its number. Returns `text`. */
 const char *vdif_station_name(uint32_t station, char text[UNITS_TEXT]);
 
-/* vdif_epoch_utc(): UTC of the reference epoch. vdif_second(): whole seconds from 2000-01-01 to a
- * header's. */
+/* vdif_epoch_utc(): UTC of the reference epoch. vdif_second(): whole seconds, leap seconds counted,
+ * from 2000-01-01 to a header's time. */
 struct utc vdif_epoch_utc(uint32_t epoch);
 uint64_t vdif_second(uint32_t epoch, uint32_t seconds);
 
