@@ -232,8 +232,8 @@ struct archive {
     uint32_t nstreams;
 };
 
-/* Creates an archive of one part at `path`, which a format then fills in. The caller destroys it in
- * any case. Fails with DEVICE (memory). */
+/* Creates an archive of one part at `path`, which a format then fills in. The caller destroys *out
+ * (before: NULL) in any case. Fails with DEVICE (memory). */
 status_t archive_create(const char *path, struct archive **out);
 
 /* Types by which an archive is packed (io/pack.h), to be sent from the process that opened the

@@ -73,9 +73,9 @@ status_t apart_describe(const struct description *kind, const struct apart_reque
 status_t apart_try(const struct description *kind, const struct apart_request *request);
 
 /* Begins another child, which opens this beside this process, and then ends; its output, messages
- * and failure are ignored. There are four at most at once, of which apart_look() notices the end;
- * they die with this process. `more` has at most 64 KiB. Does nothing without children
- * (apart_begin()), or while there are four. */
+ * and failure are ignored, and a cause that the main thread has recorded is forgotten. There are
+ * four at most at once, of which apart_look() notices the end; they die with this process. `more`
+ * has at most 64 KiB. Does nothing without children (apart_begin()), or while there are four. */
 void apart_begin_help(const struct description *kind, const struct apart_request *request);
 
 /* Handles a child that died while idle (for lack of memory), and those that have helped. Call

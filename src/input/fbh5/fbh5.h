@@ -169,7 +169,7 @@ typedef struct fbh5_reader fbh5_reader_t;
 
 /* Creates a reader on this rank that caches up to `cache_bytes` bytes of chunks, which
  * fbh5_unpackers() of `threads` threads decompress. `fbh5` must outlive it. May use HDF5. The
- * caller destroys *out in any case. Fails with DATA, DEVICE. */
+ * caller destroys *out (before: NULL) in any case. Fails with DATA, DEVICE. */
 status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, uint32_t threads,
                             fbh5_reader_t **out);
 /* Return how many of `threads` may decompress chunks, so that they take at most 64 MiB (one thread

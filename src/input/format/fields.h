@@ -65,14 +65,14 @@ status_t fields_attribute_u64s(const struct fields *f, const char *object, const
                                uint64_t **out, size_t *count);
 
 /* Reads the texts of fixed length of a one-dimensional dataset, or of a member of its compound;
- * text_free_list() in any case. *count = 0 if it has none, more than 2^20, or longer than 1024
- * bytes. Fails with DATA, DEVICE. */
+ * text_free_list() of *out (before: NULL) in any case. *count = 0 if it has none, more than 2^20,
+ * or longer than 1024 bytes. Fails with DATA, DEVICE. */
 status_t fields_texts(const struct fields *f, const char *dataset, const char *member, char ***out,
                       size_t *count);
 
 /* Lists the datasets that have the attribute, and for whose path ("STATION_CS011/DIPOLE_001")
- * is_wanted() returns 1, in the order of names. text_free_list() returns them. Fails with DATA,
- * DEVICE. */
+ * is_wanted() returns 1, in the order of names. *out is {0} before; text_free_list() frees them,
+ * also after a failure. Fails with DATA, DEVICE. */
 status_t fields_datasets(const struct fields *f, int (*is_wanted)(const char *path),
                          const char *attribute, struct h5_names *out);
 

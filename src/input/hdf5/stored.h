@@ -48,11 +48,11 @@ hid_t depot_dataset(const depot_t *depot);
  * file or in external ones. None: the dataset must be read through HDF5. */
 void depot_take_extents(depot_t *depot, struct archive_extent **extents, uint32_t *count);
 
-/* Finds missing elements, when planning; the caller frees the pieces in any case. Sets the bytes of
- * the largest chunk of it and of its sources, those that a thread needs to decompress one, and
- * those of all chunks that one index of the dimension of reading touches: 0 without chunks. Sets
- * also those that HDF5 takes to find all chunks, 4 to 24 MiB even without any. Fails as
- * depot_open() does. */
+/* Finds missing elements, when planning; the caller frees out->lost ({0} before) in any case. Sets
+ * the bytes of the largest chunk of it and of its sources, those that a thread needs to decompress
+ * one, and those of all chunks that one index of the dimension of reading touches: 0 without
+ * chunks. Sets also those that HDF5 takes to find all chunks, 4 to 24 MiB even without any. Fails
+ * as depot_open() does. */
 struct depot_found {
     struct lost_pieces lost;
     uint64_t chunk_bytes, work_bytes, row_bytes, index_bytes;

@@ -29,8 +29,8 @@ struct mappings {
 };
 
 /* Loads the mappings of a dataset in the file at `home`; names with %b are expanded, and all end at
- * the dataset's present shape. The caller calls mappings_free() in any case. Fails with DATA,
- * DEVICE (memory). */
+ * the dataset's present shape. *out is {0} before, and the caller calls mappings_free() in any
+ * case. Fails with DATA, DEVICE (memory). */
 status_t mappings_load(hid_t dataset, const char *home, struct mappings *out);
 void mappings_free(struct mappings *mappings); /* leaves {0} */
 

@@ -47,7 +47,7 @@ uint64_t unfilter_work_bytes(const struct chunk_filters *filters, uint64_t chunk
 typedef struct unfilter unfilter_t;
 
 /* Creates a decoder of chunks of chunk_bytes bytes. The filters must outlive it. The caller
- * destroys *out in any case. Fails with DEVICE (memory). */
+ * destroys *out (before: NULL) in any case. Fails with DEVICE (memory). */
 status_t unfilter_create(const struct chunk_filters *filters, size_t chunk_bytes, unfilter_t **out);
 void unfilter_destroy(unfilter_t *unfilter); /* takes NULL */
 

@@ -49,8 +49,8 @@ void slab_offsets(const struct slab *slab, uint64_t count, size_t *re, size_t *i
 typedef struct reader reader_t;
 
 /* Creates a reader of one rank. It keeps files open, and up to cache_bytes of the chunks of a
- * dataset that is read through HDF5. `threads` share a long read. The archive must outlive it.
- * The caller destroys *out in any case. Fails with DEVICE (memory). */
+ * dataset that is read through HDF5. `threads` share a long read. The archive must outlive it. The
+ * caller destroys *out (before: NULL) in any case. Fails with DEVICE (memory). */
 status_t reader_create(const struct archive *archive, uint64_t cache_bytes, uint32_t threads,
                        reader_t **out);
 void reader_destroy(reader_t *reader); /* takes NULL */

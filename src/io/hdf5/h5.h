@@ -147,9 +147,10 @@ status_t h5_put_i32(hid_t object, const char *name, int32_t value);
 status_t h5_put_u64(hid_t object, const char *name, uint64_t value);
 /* Writes a number of this type, whose bytes are as in the file. Fails with DATA, NO_SPACE. */
 status_t h5_put_number(hid_t object, const char *name, hid_t type, const void *value);
-/* Read all elements of a dataset, of any rank, as texts or doubles; text_free_list() and free() in
- * any case. Fail with DATA when it has none, more than 2^27 that are not stored in one piece, or
- * texts of more than 2^28 bytes; with DEVICE (memory). */
+/* Read all elements of a dataset, of any rank, as texts or doubles; text_free_list() and free() of
+ * *out (before: NULL) in any case. Fail with DATA when it has none, values in external files, more
+ * than 2^27 that are not stored in one piece, or texts of more than 2^28 bytes; with DEVICE
+ * (memory). */
 status_t h5_read_texts(hid_t file, const char *where, const char *name, char ***out, size_t *count);
 status_t h5_read_f64s(hid_t file, const char *where, const char *name, double **out, size_t *count);
 
