@@ -87,8 +87,8 @@ const char *text_basename(const char *path);
 int text_is_among(const char *const *names, size_t count, const char *name);
 #define TEXT_IS_AMONG(names, name) text_is_among(names, sizeof(names) / sizeof *(names), name)
 
-/* Returns the place, from 0 on, of a word of some characters among alternatives, "cpu|opencl"; -1:
- * it is none, or empty. */
+/* Returns the place, from 0 on, of a word of `length` characters among alternatives, "cpu|opencl";
+ * -1: it is none, or empty. */
 int text_place(const char *alternatives, const char *word, size_t length);
 
 /* Returns whether a name has this ending, after at least one character. */

@@ -30,8 +30,8 @@ static inline float kurtosis_of(uint64_t count, float power, float squares)
     return is_known ? value : NAN;
 }
 
-/* Computes the central moments of K for noise: [0] is the variance, then the third and the
- * fourth. */
+/* Computes the central moments of K of `count` >= 2 powers of noise: [0] is the variance, then the
+ * third and the fourth. */
 void kurtosis_moments(uint64_t count, double moments[3]);
 
 /* Limits of K with the probability of a Gaussian deviate beyond `sigma` standard deviations on the

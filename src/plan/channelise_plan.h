@@ -155,7 +155,8 @@ static inline int channelise_plan_is_apart(const struct channelise_plan *work, u
     return work->beams && at < job->nsums;
 }
 
-/* Returns the streams of product i in a chunk, where beams have this number. */
+/* Returns the streams of product i in a chunk whose products have `streams` streams: these; or all
+ * of the stations', where it sums stations beside beams. */
 static inline uint32_t channelise_plan_made(const struct channelise_plan *work, uint32_t i,
                                             uint32_t streams)
 {

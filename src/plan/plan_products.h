@@ -23,7 +23,7 @@ struct chunk_row plan_products_cells_row(const struct product_spec *spec);
  * visibilities and sums of stations beside beams always of all streams. */
 uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams);
 
-/* Returns the bytes of a row of squares that the backend makes to judge cells; 0: none. */
+/* Returns likewise the bytes of a row of squares that the backend makes to judge cells; 0: none. */
 uint64_t plan_products_squares_bytes(const struct channelise_plan *work, uint32_t i,
                                      uint32_t streams);
 
@@ -46,8 +46,8 @@ int plan_products_outrun_writer(const struct channelise_plan *work);
 /* Returns whether rows are put into files while the next ones are finished, which then has memory
  * for both: where a device or many threads compute. A few threads are busy anyway. */
 int plan_products_are_put_beside(const struct channelise_plan *work);
-/* Returns the bytes of a row whose polarisations or antennas are combined, if it becomes shorter;
- * else 0. */
+/* Returns the bytes of a row of product i, of `streams` streams, whose polarisations or antennas
+ * are combined, if it becomes shorter; else 0. */
 uint64_t plan_products_combined_bytes(const struct channelise_plan *work, uint32_t i,
                                       uint32_t streams);
 /* Returns the bytes that combining and rounding need: `rows` rows of the former; a block of rows

@@ -25,8 +25,8 @@ typedef struct tune_log tune_log_t;
 status_t tune_log_open(const char *path, tune_log_t **out);
 void tune_log_close(tune_log_t *log); /* takes NULL */
 
-/* Returns the entry of an earlier tuner, which belongs to the log, or NULL. Lines of this log's
- * tune_log_add() are not found. */
+/* Returns the entry of an earlier tuner with these words and this round, which belongs to the log,
+ * or NULL. Lines of this log's tune_log_add() are not found. */
 const struct tune_entry *tune_log_find(const tune_log_t *log, const char *problem,
                                        const char *words, uint32_t round);
 /* Writes a line, whole or not at all as far as the system goes. Fails with NO_SPACE, DATA, DEVICE

@@ -44,9 +44,9 @@ void agreement_row(struct agreement *agreement, enum quantity quantity, const fl
                    const float *expected, uint64_t channels, uint64_t integrate,
                    const struct agreement_whole *whole);
 
-/* Compare the four sums of a coherency, `stride` floats from one to the next: |A|^2, |B|^2, Re A
- * B*, Im A B*, each [channels]; `whole` [2]: of |A|^2 and of |B|^2. agreement_stokes() compares I,
- * Q, U, V likewise; `whole`: of I. */
+/* Compare the four sums of a coherency over `integrate` spectra, `stride` floats from one to the
+ * next: |A|^2, |B|^2, Re A B*, Im A B*, each [channels]; `whole` [2]: of |A|^2 and of |B|^2.
+ * agreement_stokes() compares I, Q, U, V likewise; `whole`: of I. */
 void agreement_coherency(struct agreement *agreement, const float *found, const float *expected,
                          uint64_t stride, uint64_t channels, uint64_t integrate,
                          const struct agreement_whole *whole);

@@ -70,7 +70,8 @@ struct unfilter_piece {
     size_t rest;         /* bytes after the last element of a block, not compressed */
 };
 
-/* Returns the filter that cuts chunks into pieces, if it is the only one that is on; or NULL. */
+/* Returns the filter that cuts chunks into pieces, if it is the only one that is on (`mask` as for
+ * unfilter_chunk()); or NULL. */
 const struct chunk_filter *unfilter_in_pieces(const struct chunk_filters *filters, uint32_t mask);
 
 /* unfilter_piece_begin(): begins a whole chunk, in `out`. `filter` is unfilter_in_pieces()'s. `in`,

@@ -34,11 +34,12 @@ void dedisperse_shape_spans(const struct dedisperse_shape_problem *problem,
                             const struct dedisperse_shape *shape,
                             struct dedisperse_shape_spans *known);
 
-/* Returns the sample from which the rows of a tile are staged: its minimum, rounded down to a
- * multiple of 16. */
+/* Returns the sample from which a row of a tile is staged: `least`, the smallest of its entries in
+ * the kernel's table, rounded down to a multiple of 16. */
 uint32_t dedisperse_shape_base(uint32_t least);
 
-/* Returns the entry [dm][row] of the kernel's table, samples: dm is number i of its tile. */
+/* Returns an entry of the kernel's table, samples, of a row whose delay is `delay` at a DM that is
+ * number i of its tile. */
 uint32_t dedisperse_shape_rel(const struct dedisperse_shape_spans *spans, uint32_t delay,
                               uint32_t i);
 
