@@ -101,8 +101,8 @@ status_t fields_set_frequencies(struct fields *f, const char *dataset, const cha
 status_t fields_set_start(struct fields *f, const char *name, int64_t seconds, double fraction);
 
 /* Read attributes of files of ours: the ratio of an object's rate to its width, 1/1 without them;
- * time_scale of the root, which must be UTC. `where` is the object in messages. Fail with DATA,
- * DEVICE (memory). */
+ * time_scale of the root, which must be UTC (assumed of a start without it). `where` is the object
+ * in messages. Fail with DATA, DEVICE (memory). */
 status_t fields_set_oversampling(struct fields *f, const char *object, const char *where);
 status_t fields_check_scale(const struct fields *f);
 
