@@ -161,7 +161,8 @@ const struct identity *outputs_identity(const outputs_t *outputs, uint32_t i);
  * folders that were made for them. */
 void outputs_abandon(outputs_t *outputs);
 
-/* Ends the threads, and closes files, after outputs_abandon() on rank 0. Takes NULL. */
+/* Ends the threads, does what outputs_abandon() does, closes files, and frees the outputs. Takes
+ * NULL. */
 void outputs_destroy(outputs_t *outputs);
 
 /* Returns the bytes of all product files, known once open. */

@@ -34,8 +34,8 @@ status_t device_carry_note_found(struct device_carry *between, const struct job 
 status_t device_carry_check(const struct device_carry *between, const struct job *job,
                             uint32_t number, const struct fbh5 *fbh5);
 
-/* Leaves the backend open for a later pass that needs it. Else returns 0, and the caller closes the
- * backend. All ranks decide alike. */
+/* Leaves the backend open for a later pass that needs it, in between->backend, and returns 1. Else
+ * returns 0, and the caller closes the backend. All ranks decide alike. */
 int device_carry_leave(struct device_carry *between, backend_t *backend,
                        const struct channelise_plan *work);
 

@@ -59,8 +59,8 @@ void filter_coefficients_free(struct filter_coefficients *coefficients); /* leav
 /* The prototype filter of an entry of `channelise`: what the job says, or, of an oversampled bank
  * that leaves it open, what is made for it. */
 
-/* Sets all but samples_per_spectrum; a cutoff that is to be found stays CUTOFF_FLAT. Its path is
- * the job's. Fails with DEVICE (memory). */
+/* Sets all but samples_per_spectrum, which becomes 0; a cutoff that is to be found stays
+ * CUTOFF_FLAT. Path and values are the job's (must outlive *out). Fails with DEVICE (memory). */
 status_t bank_prototype(const struct job_bank *job, struct prototype_spec *out);
 
 /* Returns the window as a job says it: "kaiser:7.8572". */

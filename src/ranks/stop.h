@@ -42,7 +42,8 @@ void stop_ask(int how);
 void stop_limit(status_t st);
 
 /* Set parts of the message that is printed if the watch ends this process: `done` of `all` chunks
- * are done; what it waits for, such as "the file system delays ..." (NULL: its work). */
+ * are done; what it waits for, such as "the file system delays ..." (NULL: its work), a text that
+ * is copied. */
 void stop_count(uint64_t done, uint64_t all);
 void stop_waits_for(const char *what);
 

@@ -103,7 +103,7 @@ status_t pass_measure(struct pass *pass);
 status_t pass_add_room(const struct pass *pass, struct room *room);
 
 /* Estimates the remaining time, to two digits, from the speed of the last such pass. seconds 0:
- * unknown. */
+ * unknown, also after a failure. Clears the recorded cause. */
 struct rate pass_expect(const struct pass *pass);
 
 /* Removes the limit pass->patience, which pass_begin() sets, for the reference, unless the options

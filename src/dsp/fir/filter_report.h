@@ -22,10 +22,9 @@ struct filter_report {
     double noise_width; /* equivalent noise bandwidth: P * sum b^2 / (sum b)^2, channels */
 };
 
-/* Measures the response of a prototype. coeff   double [taps][samples_per_spectrum], without the
- * folded shift
- *
- * Fails with USAGE when H(0) is zero (a filter without gain at the centre), or DEVICE (memory). */
+/* Measures the response of a prototype, `coeff` double [taps][samples_per_spectrum], without the
+ * folded shift. Fails with USAGE when H(0) is zero (a filter without gain at the centre), or DEVICE
+ * (memory). */
 status_t filter_report_make(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum,
                             struct filter_report *out);
 

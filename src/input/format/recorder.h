@@ -52,8 +52,9 @@ struct recorder_number {
                                of less bits begin in a byte's low ones */
 };
 
-/* Takes the job's words over the file's, then both into the archive. Fails with USAGE: words that
- * do not fit complex or real samples; with DEVICE. */
+/* Takes the job's words over the file's (`own`, changed), then both into the archive. Fails with
+ * USAGE: words that do not fit the file, or complex or real samples, or that refer to attributes;
+ * with DEVICE. */
 status_t recorder_take_words(const struct job_layout *layout, int is_complex,
                              struct job_layout *own, struct archive *archive);
 

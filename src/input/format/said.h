@@ -31,7 +31,8 @@ int override_has_frequencies(const struct job_layout *layout);
 int override_has_spacing(const struct job_layout *layout);
 /* Returns the ratio by which its coarse channels overlap: 1 / 1 unless it is given. */
 struct ratio override_ratio(const struct job_layout *layout);
-/* Makes room for `count` frequencies in a description that has none. Fails with DEVICE (memory). */
+/* Sets the number of frequencies, and makes own->freq.hz of as many zeros, in a description that
+ * has none. Fails with DEVICE (memory). */
 status_t layout_make_frequencies(struct job_layout *own, uint32_t count);
 /* Frees what own's fields point to, and zeroes it. */
 void override_free(struct job_layout *own);

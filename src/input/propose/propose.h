@@ -13,8 +13,9 @@
  * job if there is no such dataset, or it looks like powers. Fails with DATA, DEVICE. Uses HDF5. */
 status_t propose_layout(const char *path, struct text *attributes, struct text *job);
 
-/* Appends a whole job with the keys that the message names, "???" for each. Fails with
- * DEVICE. */
+/* Appends a whole job (YAML) for a file of `format`, the job's word for it. It has those keys of
+ * the input that the message names, of a refusal to read the file without them, "???" for each.
+ * Fails with DEVICE (memory). */
 status_t propose_said(const char *path, const char *format, const char *message, struct text *out);
 
 /* Appends three lines for each type, of up to 256 KiB of the file from byte `skip` on: mean, rms

@@ -99,8 +99,8 @@ const enum program_source *fused_sources(const struct channelise_shape *shape, u
 int fused_looks(const struct channelise_spec *spec);
 
 /* stages_factor_count(): number of pairs (re, im) of the factors of all stages of a transform.
- * `radix` is [CHANNELISE_STAGES], 1 after the last. stages_factors() writes them, of one stage
- * after the other; returns the place after them. */
+ * `radix` is [CHANNELISE_STAGES], 1 after the last. stages_factors() writes them into `out`, float
+ * [count][2] with that count, of one stage after the other; returns the place after them. */
 size_t stages_factor_count(const uint32_t *radix);
 float *stages_factors(const uint32_t *radix, float *out);
 
