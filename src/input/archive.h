@@ -341,8 +341,9 @@ status_t archive_check_unchanged(const struct archive *archive);
 double archive_chan_width_hz(const struct archive *archive);
 
 /* Assumptions about an input: facts that its files leave open or state in contradiction, and how
- * they are read. A sentence a line, the first letter small, without the file's name; NULL: none.
- * `info`, `plan` and `run` print them, products keep them (/provenance, attribute assumed). */
+ * they are read. A sentence a line, the first letter small, without the file's name, in one text
+ * for free(); NULL: none. `info`, `plan` and `run` print them, products keep them (/provenance,
+ * attribute assumed). */
 
 /* Adds the assumption (at most 599 bytes of it) if `is_so`, unless it is there already. Fails with
  * DEVICE (memory). */

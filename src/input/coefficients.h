@@ -26,8 +26,8 @@
  * numbers, more than FIR_MOST_TAPS, ...); with DEVICE (memory), STOPPED. */
 status_t coefficients_read(struct job *job);
 
-/* Reads real coefficients of any FILE or FILE:NAME; free() returns them. Fails likewise, with DATA
- * also if they are complex. */
+/* Reads real coefficients of any FILE or FILE:NAME, as they are stored, [*count]; free() returns
+ * them. Fails likewise with DATA, DEVICE, STOPPED, with DATA also if they are complex. */
 status_t coefficients_read_real(const char *named, double **out, uint64_t *count);
 
 /* Splits the FILE or FILE:NAME of a job into the file (*path, for free()) and the name (*member, in

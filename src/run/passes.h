@@ -115,8 +115,9 @@ status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct 
                              const struct run_options *options, const struct resume *skip,
                              double started, struct device_carry *between);
 
-/* Ends a pass with status `st`, as pass_end(), and frees it but for `later`. If the pass still has
- * its backend (p->backend), ends `between` first, whose rows are on it. */
+/* Ends a pass with status `st`, as pass_end(), and frees its members but for `later`. If the pass
+ * still has its backend (p->backend), ends `between` first, whose rows are on it, and gives the
+ * backend back (opened_give_back()). */
 void channelise_pass_end(struct channelise_pass *p, status_t st);
 
 /* A job before its run: loaded, safe, what is left to do of it; and all of its passes planned

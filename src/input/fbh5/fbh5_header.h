@@ -1,6 +1,7 @@
 /* Headers of filterbanks and roots of our own products: when rows begin, by what the header's
  * `tstart` says, and what the root says more exactly (start_mjd_day, start_second, first_time);
- * what the attributes of rows say; whether both agree. */
+ * what the attributes of rows say; whether both agree. *assumed is a list of assumptions, to which
+ * functions add (assume_if(), input/archive.h). */
 #ifndef VOLTMILL_INPUT_FBH5_FBH5_HEADER_H
 #define VOLTMILL_INPUT_FBH5_FBH5_HEADER_H
 
@@ -27,8 +28,8 @@ status_t start_read(hid_t file, const char *path, double tstart, double tsamp, s
  */
 status_t start_of_header(double tstart, struct utc *out, char **assumed);
 
-/* Notes words of a header (0: missing) that change what channels and times mean, which nothing here
- * undoes. Fails with DEVICE (memory). */
+/* Notes words of a header (0: missing; refdm in pc cm^-3) that change what channels and times mean,
+ * which nothing here undoes. Fails with DEVICE (memory). */
 status_t fbh5_note_moved(double refdm, double barycentric, double pulsarcentric, char **assumed);
 
 /* Read the roots of our own products: their kind, if they are ours at all (voltages are not: they

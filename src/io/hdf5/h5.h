@@ -131,8 +131,8 @@ status_t h5_find_text(hid_t object, const char *where, const char *name, char **
 /* Sets *out to whether it is that word; 0 if it is missing, or counts as missing. Fails with DATA,
  * DEVICE (memory). */
 status_t h5_says(hid_t object, const char *where, const char *name, const char *word, int *out);
-/* Reads all texts of an attribute; *count is 0 if it is missing, or, with `any_kind`, no text. Free
- * with text_free_list(). Fails with DATA, DEVICE. */
+/* Reads all texts of an attribute; *count is 0 if it is missing, or, with `any_kind`, no text.
+ * text_free_list() of *out (before: NULL) in any case. Fails with DATA, DEVICE. */
 status_t h5_get_texts(hid_t object, const char *where, const char *name, int any_kind, char ***out,
                       size_t *count);
 /* Read a number as h5_get_text() reads a text, i64 a whole one. Fail with DATA, DEVICE. */

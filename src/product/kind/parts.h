@@ -68,8 +68,8 @@ status_t parts_scale_frequency(hid_t file, hsize_t count);
 status_t parts_scale_time(hid_t file, uint64_t count, const struct sky *sky, const char *long_name);
 status_t parts_attach(hid_t file, hid_t data, const char *scale, unsigned dim, const char *label);
 
-/* Makes the names (or else numbers) of the selected indices of an axis; text_free_list() returns
- * them. Fails with DEVICE (memory). */
+/* Makes the names (or else numbers) of the selected indices of an axis, [archive->nselected[axis]];
+ * text_free_list() returns them. Fails with DEVICE (memory). */
 status_t parts_name_axis(const struct archive *archive, enum axis axis, char ***out);
 
 /* Write the attributes of the root that every product has; of these, what archives in the native
