@@ -1,5 +1,6 @@
-/* Numbers as they are stored: loads that need no alignment. `swap`: the bytes are in the order
- * opposite to this machine's. */
+/* Numbers as they are stored. load_u16() and the like return the number of so many bits at an
+ * address, which needs no alignment. `swap`: its bytes are in the order opposite to this machine's.
+ */
 #ifndef VOLTMILL_BASE_BYTE_ORDER_H
 #define VOLTMILL_BASE_BYTE_ORDER_H
 
@@ -52,8 +53,8 @@ static inline double float_of_u64(uint64_t bits)
     return value;
 }
 
-/* A number of 16 bits has an exponent of 5: moved to where 32 bits have it, all are too small by
- * 2^112, and what was infinite or NaN is 2^16 or above. */
+/* The IEEE 754 number of these 16 bits, exactly. It has an exponent of 5 bits: moved to where 32
+ * bits have it, all are too small by 2^112, and what was infinite or NaN is 2^16 or above. */
 static inline float float_of_u16(uint16_t half)
 {
     float value = float_of_u32((uint32_t)(half & 0x7fff) << 13) * 0x1p112f;

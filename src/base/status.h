@@ -1,7 +1,8 @@
 /* How functions fail.
  *
  * A function that can fail returns status_t. The first function to decide that something failed
- * records the cause (report_fail); those above only hand the status on.
+ * records the cause (report_fail); those above only hand the status on. After a failure, outputs
+ * hold nothing to use or to free, but for what a header says is set, or freed in any case.
  *
  * A function that releases nothing at its end returns at once, by TRY and REQUIRE. A function that
  * does declares `status_t st = STATUS_OK;` first, has one label `out:`, ends in `return st;`, and

@@ -72,7 +72,7 @@ void backend_see_one(const struct backend_options *options);
 
 /* Opens a backend. `kind` is not AUTO. Fails with DEVICE: no such device, voltmill was built
  * without OpenCL, or VOLTMILL_SIMD names no instruction set (CPU). backend_close() takes NULL; all
- * that was created on the backend is destroyed before. */
+ * that was created on the backend is destroyed before. backend_which() returns its kind. */
 status_t backend_open(enum backend_kind kind, const struct backend_options *options,
                       backend_t **out);
 void backend_close(backend_t *backend);
