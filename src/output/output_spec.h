@@ -70,8 +70,10 @@ void output_spec_plan_series(struct output_spec *spec, const struct dedisperse_p
 void output_spec_free(struct output_spec *spec); /* leaves {0} */
 
 /* Makes the file of item i in HDF5, as product_create() does (fd below 0: only computes the
- * places); of other formats without frequencies. `made_of`: inputs_contents(). The spec is planned.
- * Fails with DATA, NO_SPACE, DEVICE (memory). */
+ * places); of other formats without frequencies. `path` is for messages. `made_of`:
+ * inputs_contents(). The spec is planned. place gets the places of its datasets, *frequency_at the
+ * offset of /frequency, whose values are missing (0: none); NULL: they are written. Fails with
+ * USAGE (rows that the kind cannot store), DATA, NO_SPACE, DEVICE (memory). */
 status_t output_spec_create(const struct output_spec *spec, uint32_t i, int fd, const char *path,
                             const char *made_of, struct product_place *place,
                             uint64_t *frequency_at);
@@ -89,7 +91,7 @@ struct room {
 };
 
 /* Computes the bytes of the file of item i: all of it, rows, axes, filter, CRCs and words. The spec
- * is planned. Fails with DATA, DEVICE. */
+ * is planned. Fails with USAGE as output_spec_create(); with DATA, DEVICE. */
 status_t room_measure(const struct output_spec *spec, uint32_t i, uint64_t *bytes);
 
 /* Adds a file of `bytes` bytes that will be written at `path`, which must outlive the room. Space

@@ -172,10 +172,10 @@ struct channelising {
 
 /* Runs in the writer thread, for a struct channelising and a struct slot of it: waits until the
  * backend is done with the slot's block, and writes the rows. The last product's rows may still be
- * under way on return. Fails as backend and sink do; with USAGE, DATA, DEVICE (memory). */
+ * under way on return. Fails as backend and sink do, with NO_SPACE, DATA, DEVICE; with USAGE. */
 status_t channelising_write(void *context, void *of);
 /* Waits for rows that channelising_write() has left under way, and reports a chunk that ends with
- * them. Fails as the sink does. */
+ * them. Fails as the sink does, with NO_SPACE, DATA, DEVICE. */
 status_t channelising_settle(void *context);
 
 /* Returns the number of the output of its bank's maker that product i is; the maker must make it.

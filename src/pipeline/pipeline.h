@@ -59,7 +59,8 @@ int pipeline_hangs(const pipeline_t *pipeline);
 
 /* Processes one chunk; its last rows may still be in flight on return. Returns early, without a
  * failure, if the driver cancels the work. `driver` may be NULL. Fails as reader, backend and sink
- * do (NO_SPACE, DATA, DEVICE), and with DATA as pipeline_limit() says. */
+ * do (NO_SPACE, DATA, DEVICE), with USAGE if dedisperse_create() refuses the chunk's DMs, and with
+ * DATA as pipeline_limit() says. */
 status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk);
 
 /* Waits for blocks in flight, and writes them, unless the driver (may be NULL) cancels the work.

@@ -55,8 +55,8 @@ enum { FINE_LEAST = 1 << 14 };
 size_t fine_least(void);
 struct fine_shape fine_shape(size_t points, int is_complex);
 
-/* Finds the wisdom for `count` spectra, as cpu_fft_wisdom(); "" if FFTW has nothing to do. Fails
- * with DEVICE. */
+/* Finds the wisdom for `count` spectra, as cpu_fft_wisdom(); "" if FFTW has nothing to do, or it
+ * does not fit into out [room]. Fails with DEVICE. */
 status_t fine_fft_wisdom(struct fine_shape shape, enum fft_planning planning, uint64_t count,
                          char *out, size_t room);
 

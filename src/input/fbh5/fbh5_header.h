@@ -18,8 +18,8 @@ struct start {
 
 /* Sets the start. `tstart`: the header's, MJD of the first row's leading edge (of its centre in
  * products before PRODUCT_VERSION_OF_EDGES), 0 when unknown; `tsamp`: seconds of a row. Where root
- * and header say different times, that is noted in *assumed. Fails with DATA: no times, a
- * format_version above PRODUCT_VERSION; with DEVICE (memory). */
+ * and header say different times, that is noted in *assumed. Fails with DATA: values of the root
+ * that are no times, a format_version above PRODUCT_VERSION; with DEVICE (memory). */
 status_t start_read(hid_t file, const char *path, double tstart, double tsamp, struct start *out,
                     char **assumed);
 

@@ -88,8 +88,8 @@ status_t guppi_find_blocks(int fd, uint64_t file_bytes, struct guppi_file *file)
 status_t guppi_place_files(struct guppi_file *files, size_t count);
 
 /* Computes the time of a packet by SYNCTIME, which is that of PKTIDX 0 in Unix seconds. *off:
- * seconds from the start time (STT_) to it; NAN: one of them, or the unit of PKTIDX, is unknown.
- * Fails with DATA. */
+ * seconds between the start time (STT_) and it, never below 0; NAN: one of them, or the unit of
+ * PKTIDX, is unknown. Fails with DATA. */
 enum { GUPPI_NEAR = 2 /* seconds: both may be whole ones */ };
 status_t guppi_sync_time(const struct guppi_file *file, uint64_t packet, struct utc *out,
                          double *off);

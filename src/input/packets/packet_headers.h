@@ -40,11 +40,12 @@ uint64_t vdif_second(uint32_t epoch, uint32_t seconds);
  * flags of word 0, and all of words 2 and 3 but the thread. */
 void vdif_mark(const unsigned char *bytes, struct packets_mark *out);
 
-/* Reads the header of the VDIF frame at byte `offset` of the file `path`. Fails with DATA if it
- * contradicts `packets`: station, bits, channels, rate, mask, or an unknown thread. */
+/* Reads the header, [VDIF_BYTES], of the VDIF frame at byte `offset` of the file `path`. Fails with
+ * DATA if it contradicts `packets`: station, bits, channels, rate, mask, or an unknown thread. */
 status_t vdif_parse(const struct packets *packets, const char *path, uint64_t offset,
                     const unsigned char *header, struct packet *out);
-/* Always fails with DATA: the message says that a frame's number is larger than a second has. */
+/* Always fails with DATA: the message says that a frame's number is larger than a second has. The
+ * frame is given as to vdif_parse(). */
 status_t vdif_complain(const struct packets *packets, const char *path, uint64_t offset,
                        const unsigned char *header);
 
