@@ -28,8 +28,8 @@ void sample_places_free(struct sample_places *places); /* takes {0} */
 status_t sample_places_bring(struct sample_places *places, const struct sample_coding *coding,
                              const struct sample_input *input, uint32_t nstreams);
 /* Enqueues the download of places->found to counts [DEINTERLEAVE_GROUPS], whose sum is the number
- * of missing samples, and zeros it. The counts are valid after the event *done, which the caller
- * releases. Fails with DEVICE. */
+ * of missing samples, and zeros it. The counts are valid after the event *done (before: NULL),
+ * which the caller releases in any case. Fails with DEVICE. */
 status_t sample_places_fetch(const struct sample_places *places, cl_ulong *counts, cl_event *done);
 /* Returns whether the offset of every number in the buffer is a multiple of its size. */
 int sample_places_are_aligned(const struct sample_coding *coding, const struct sample_input *input,
@@ -82,8 +82,9 @@ status_t deinterleave_run(deinterleave_t *d, struct stopwatch *watch,
 cl_mem deinterleave_found(const deinterleave_t *d);
 
 /* Enqueues the download of the counts since the last fetch, and zeros them: `counts`
- * [DEINTERLEAVE_GROUPS], to be added up, are valid after the event *done, which the caller
- * releases. Both are unchanged if no sample could be missing. Fails with DEVICE. */
+ * [DEINTERLEAVE_GROUPS], to be added up, are valid after the event *done (before: NULL), which the
+ * caller releases in any case. Both are unchanged if no sample could be missing. Fails with DEVICE.
+ */
 status_t deinterleave_fetch(deinterleave_t *d, cl_ulong *counts, cl_event *done);
 
 #endif

@@ -49,7 +49,8 @@ struct series;
 
 /* Appends PRESTO's .inf of DM number `dm` of a product, of which `samples` (an even number) are
  * written to NAME.dat, of float32: one line of text each, the keys 40 letters wide, as
- * scottransom/presto src/ioinf.c reads them. Fails with USAGE, DEVICE (memory). */
+ * scottransom/presto src/ioinf.c reads them. Fails with USAGE (more than 2^31 - 1 channels), DEVICE
+ * (memory). */
 status_t presto_inf(const struct series *series, const char *name, uint64_t dm, uint64_t samples,
                     struct text *out);
 

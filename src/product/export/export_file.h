@@ -32,9 +32,10 @@ struct before {
     char *made;      /* the first folder that was made for it */
 };
 
-/* On rank 0: finds the state of the file. Unless it is complete, FILE.part is claimed, made with
- * its folder if need be (io/file_rights.h). Without a mark it must be the whole archive, unless
- * forced. Fails with USAGE, NO_SPACE, DATA, DEVICE (memory). */
+/* On rank 0: finds the state of the file. `file` and `part` are set before, the descriptors -1, all
+ * else 0. Unless it is complete, FILE.part is claimed, made with its folder if need be
+ * (io/file_rights.h). Without a mark it must be the whole archive, unless forced. Fails with USAGE,
+ * NO_SPACE, DATA, DEVICE (memory). */
 status_t before_claim(struct before *before, int force);
 
 /* Claims FILE.part alone: new, or what a command that ended early has left, by its mark or
