@@ -48,9 +48,10 @@ struct weights_block {
     struct overlap_rows counted; /* of these it answers for the missing ones */
 };
 
-/* Computes the weights of the dumps that the block completes. Sets *missing to the missing samples
- * of all streams among those that are counted, without gaps that the archive declares and without
- * unreadable samples. Fails with DEVICE (memory). */
+/* Computes the weights of the dumps that the block completes; `block` is copied, what it points to
+ * stays until the next one. Sets *missing to the missing samples of all streams among those that
+ * are counted, without gaps that the archive declares and without unreadable samples. Fails with
+ * DEVICE (memory). */
 status_t weights_begin(weights_t *weights, const struct weights_block *block, uint64_t *missing);
 
 /* Corrects the rows of product i that the block completes: streams that lack too much become NaN,
