@@ -16,7 +16,8 @@ status_t thread_start(const char *name, void *(*run)(void *), void *argument, pt
  * else. */
 void thread_be_punctual(void);
 
-/* Initialises a lock and a condition for thread_wait(). Fails with DEVICE. */
+/* Initialises a lock and a condition for thread_wait(), as pthread_mutex_init() and
+ * pthread_cond_init(). Fails with DEVICE. */
 status_t thread_init_waiting(pthread_mutex_t *lock, pthread_cond_t *changed);
 
 /* Sets *why, and wakes all that wait for the condition. The caller does not hold the lock. */

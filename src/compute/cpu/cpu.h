@@ -54,7 +54,9 @@ status_t cpu_begin(pool_t *pool, uint64_t before, buffer_t *in, void *from, buff
                    void *to);
 /* Notes that this block of the pool is the last that works on a buffer. */
 void cpu_buffer_mark(buffer_t *buffer, pool_t *pool, uint64_t block);
-/* Gives a block that works on two buffers to the pool; returns its number. */
+/* Gives a block that works on two buffers to the pool; returns its number, for cpu_settle(). It is
+ * copied; its context must outlive its tasks, as of pool_submit() (base/pool.h), which waits for a
+ * slot. */
 uint64_t cpu_submit(pool_t *pool, const struct pool_block *block, buffer_t *in, buffer_t *out);
 /* Waits for a block; does nothing for number 0, as in a half-made stage. */
 void cpu_settle(pool_t *pool, uint64_t number);
