@@ -82,7 +82,7 @@ enum compression {
 };
 #define COMPRESSION_NAMES "none", "deflate", "lz4", "bitshuffle", "zstd"
 
-/* File format of a complete product. */
+/* File format of a complete product. file_format_name(): returns its name as job files spell it. */
 enum file_format { FILE_HDF5, FILE_FIL, FILE_PSRFITS };
 const char *file_format_name(enum file_format format);
 /* Returns the format by the ending of the name, in lower case: ".fil"; ".fits", ".sf"; else HDF5.
@@ -187,7 +187,9 @@ enum check_resumed { CHECK_RESUMED_ALL, CHECK_RESUMED_OFF };
  *   coherency  float, |A|^2, |B|^2, Re A B*, Im A B* of two polarisations, summed
  *   squares    float, |spectrum|^4 summed over a row
  *   peaks      struct peak (dsp/boxes.h) of series
- *   visibilities  float [2], A B* of two stations, its mean over a row */
+ *   visibilities  float [2], A B* of two stations, its mean over a row
+ *
+ * quantity_name(): returns the name, as in this list. */
 enum quantity {
     QUANTITY_SPECTRA,
     QUANTITY_POWER,
@@ -271,7 +273,8 @@ enum axis {
     AXIS_KINDS
 };
 
-/* Return names as job files and archives spell them. */
+/* Return names as job files and archives spell them. product_quantity(), product_is_filterbank():
+ * return the other columns of PRODUCT_KINDS. */
 const char *axis_name(enum axis axis);
 const char *window_name(enum window_kind kind);
 const char *normalise_name(enum normalise normalise);
@@ -284,7 +287,7 @@ const char *filter_method_name(enum filter_method method);
 const char *product_name(enum product_kind kind);
 enum quantity product_quantity(enum product_kind kind);
 int product_is_filterbank(enum product_kind kind);
-/* Finds the kind of a name. Returns 0 if there is none. */
+/* Finds the kind of a name. Returns 0 if there is none, and leaves *out unchanged. */
 int product_kind_named(const char *name, enum product_kind *out)
     __attribute__((warn_unused_result));
 

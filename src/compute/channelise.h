@@ -122,7 +122,8 @@ struct channelise_spec {
  * no sample is missing. Outputs are bit-identical to those of the bank that made these spectra. */
 struct channelise_spec channelise_of_spectra(const struct channelise_spec *bank);
 
-/* Return the samples of a raw spectrum, P; and those from one spectrum to the next, the hop. */
+/* Return the samples of a raw spectrum, P; those from one spectrum to the next, the hop; and
+ * whether the hop is less than P. */
 size_t channelise_samples(const struct channelise_spec *spec);
 size_t channelise_hop(const struct channelise_spec *spec);
 int channelise_is_oversampled(const struct channelise_spec *spec);

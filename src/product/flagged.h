@@ -31,7 +31,7 @@ uint64_t flagged_ifs(const struct product_spec *spec);
 uint64_t flagged_channels(const struct product_spec *spec);
 uint64_t flagged_row(const struct product_spec *spec);
 
-/* Returns the centres of cells. */
+/* Returns the centres of cells, in seconds after the observation's start. */
 struct time_axis flagged_time(const struct product_spec *spec);
 
 /* Puts /flags, /kurtosis (if spec->flag.has_kurtosis) and their scales into a new file; the values

@@ -40,10 +40,11 @@ status_t share_struct_all(MPI_Comm comm, status_t st, const struct pack_type *ty
 
 /* Rank 0 reads the text of a job (called `path` in messages), opens the archive and reads the
  * coefficients of filters; all ranks receive all three. Dedispersions by ranges of DMs are divided.
- * Rank 0's status so far is passed as `st`; `each` may be NULL, and `opened`, which begins to open
- * the job's backend. Other ranks pass an empty `text`, which becomes rank 0's. *archive is NULL
- * before, stays so if the job's input is a filterbank (run/passes.h), and is the caller's also
- * after a failure. MPI_COMM_NULL: alone. Fails with USAGE, DATA, DEVICE (memory), STOPPED. */
+ * Rank 0's status so far is passed as `st`; `sets` and `each` as of job_parse_each(); `each` may be
+ * NULL, and `opened`, which begins to open the job's backend. Other ranks pass an empty `text`,
+ * which becomes rank 0's. *archive is NULL before, stays so if the job's input is a filterbank
+ * (run/passes.h), and is the caller's also after a failure. MPI_COMM_NULL: alone. Fails with USAGE,
+ * DATA, DEVICE (memory), STOPPED. */
 status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text *text,
                        const char *const *sets, uint32_t nsets, const struct job_each *each,
                        opened_t *opened, struct job **job, struct archive **archive);
@@ -52,8 +53,8 @@ status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text
  * the file is unreadable or too large; with USAGE if it is HDF5; with DEVICE (memory). */
 status_t share_read_job(const char *path, const struct text *given, struct text *out);
 
-/* Alone: loads the job of a file or of `given`. Dedispersions by ranges of DMs are divided. Fails
- * with USAGE, DATA, DEVICE, STOPPED. */
+/* Alone: loads the job of a file or of `given` (NULL: none), with the `nsets` overrides `sets`.
+ * Dedispersions by ranges of DMs are divided. Fails with USAGE, DATA, DEVICE, STOPPED. */
 status_t share_load_job(const char *path, const struct text *given, const char *const *sets,
                         uint32_t nsets, struct job **out);
 

@@ -119,8 +119,9 @@ struct synth_spec {
     } array;
 };
 
-/* Reads and checks a specification, as job_parse() does a job. synth_spec_destroy() frees *out, but
- * not array.delays, and takes NULL. Fails with USAGE, DEVICE (memory). */
+/* Reads and checks a specification, `text` [length], with the `nsets` overrides `sets`, as
+ * job_parse() does a job; `path` is for messages. synth_spec_destroy() frees *out, but not
+ * array.delays, and takes NULL. Fails with USAGE, DEVICE (memory). */
 status_t synth_spec_parse(const char *path, const char *text, size_t length,
                           const char *const *sets, uint32_t nsets, struct synth_spec **out);
 void synth_spec_destroy(struct synth_spec *spec);

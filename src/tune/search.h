@@ -38,8 +38,8 @@ struct tune_space {
 
 /* Returns the parameters of configuration i. */
 const uint32_t *tune_space_values(const struct tune_space *space, uint32_t i);
-/* Sets *out to the number of a configuration, values [nparameters]; returns 0 if it is missing,
- * else 1. */
+/* Sets *out to the number of a configuration, values [nparameters]; returns 0 if it is missing
+ * (*out is unchanged), else 1. */
 int tune_space_find(const struct tune_space *space, const uint32_t *values, uint32_t *out);
 
 struct tune_options {

@@ -49,7 +49,8 @@ typedef struct cpu_fft cpu_fft_t;
 status_t cpu_fft_create(const struct cpu_fft_shape *shape, const char *wisdom, cpu_fft_t **out);
 void cpu_fft_destroy(cpu_fft_t *transform); /* takes NULL */
 
-/* Runs one batch; `in` is aligned to 64 bytes, `out` to 16. Any thread. */
+/* Runs one batch, as struct cpu_fft_shape says; `in`, which is destroyed, is aligned to 64 bytes,
+ * `out` to 16. Any thread. */
 void cpu_fft_run(const cpu_fft_t *transform, float *in, float *out);
 
 /* Appends FFTW's version and the plan, "fftw-3.3.10-sse2-avx plan 1f2e3d4c", or "by rule" instead

@@ -51,7 +51,7 @@ cl_program kept_find_program(kept_t *kept, const char *key);
 void kept_add_program(kept_t *kept, const char *key, cl_program program);
 
 /* Takes a buffer of exactly this use and size, which becomes the caller's; returns 0 if there is
- * none. */
+ * none, and leaves *out unchanged. */
 int kept_take_buffer(kept_t *kept, int use, uint64_t bytes, struct kept_buffer *out);
 
 /* Keeps a buffer, whose memory stays counted in device->used. Returns 0 if 64 are kept already, or

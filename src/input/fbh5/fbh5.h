@@ -120,7 +120,7 @@ void fbh5_destroy(struct fbh5 *fbh5); /* takes NULL */
 status_t fbh5_load_band(struct fbh5 *fbh5);
 
 /* Converts SIGPROC's hhmmss.s or ddmmss.s to hours or degrees. Returns 0 if it is neither, or above
- * `most`. */
+ * `most`; *out is then undefined. */
 int fbh5_unpack_sixtieths(double value, double most, double *out);
 
 /* Sets fbh5->sky's position from the header's, unless that is zeros: programs that do not know the
@@ -152,7 +152,7 @@ status_t fbh5_name_if(const struct fbh5 *fbh5, uint32_t at, struct text *out);
 status_t fbh5_name_pol(const struct fbh5 *fbh5, uint32_t at, struct text *out);
 
 /* Finds the polarisation that `word` (of `length` characters) names: its number, or either of its
- * names. Returns whether there is one. */
+ * names. Returns whether there is one; if not, *out is undefined. */
 int fbh5_find_pol(const struct fbh5 *fbh5, const char *word, size_t length, uint32_t *out);
 
 /* Appends the ifs that are powers, by name: "0 (XX), 1 (YY)"; "none" if no name is known. Fails

@@ -20,7 +20,8 @@ struct ascii {
 };
 
 /* Finds the card END. Sets *without and *with to the bytes up to it, without and with that card.
- * Returns 0 if there is none among the bytes, -1 if something before it is no card. */
+ * Returns 0 if there is none among the bytes, -1 if something before it is no card, and leaves both
+ * unchanged then. */
 int ascii_end_of_cards(const char *text, size_t length, size_t *without, size_t *with);
 
 /* Copies the value of the first card or line of the key, without quotes, comment and blanks at its
@@ -40,17 +41,19 @@ status_t ascii_u64(const struct ascii *header, const char *key, uint64_t least, 
 status_t ascii_f64(const struct ascii *header, const char *key, double least, double most,
                    double *value, int *found);
 
-/* Reads a number as C or Fortran writes it: 1e-6, 1.0D-06. Returns 0 if the text is none. */
+/* Reads a number as C or Fortran writes it: 1e-6, 1.0D-06. Returns 0 if the text is none, and
+ * leaves *out unchanged. */
 int ascii_parse_f64(const char *text, double *out) __attribute__((warn_unused_result));
 
 /* Copies a text, for free(); NULL if it is missing or empty. Fails with DEVICE. */
 status_t ascii_text(const struct ascii *header, const char *key, char **out);
 
 /* Reads hh:mm:ss.s as hours, or +dd:mm:ss.s as degrees; the seconds may be missing. Returns 0 if
- * the text is neither, or its size is above `most`. */
+ * the text is neither, or its size is above `most`; *out is then undefined. */
 int ascii_sixtieths(const char *text, double most, double *out) __attribute__((warn_unused_result));
 
-/* Reads right ascension and declination, in degrees. Returns 0 unless both keys state them. */
+/* Reads right ascension and declination, by the keys `ra` (hh:mm:ss) and `dec`, in degrees. Returns
+ * 0 unless both keys state them, and leaves the numbers unchanged. */
 int ascii_position(const struct ascii *header, const char *ra, const char *dec, double *ra_deg,
                    double *dec_deg);
 

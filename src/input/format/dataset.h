@@ -22,7 +22,8 @@ status_t dataset_take_words(const struct job_layout *layout, struct archive *arc
 
 /* Sets the frequencies of the coarse channels that the description computes, or checks that those
  * of the file, which dataset_take_words() has taken, are one for each. A list in the job is that of
- * all files, and checked once these are joined. Fails with DATA, DEVICE (memory). */
+ * all files, and checked once these are joined. `where` is the file in messages. Fails with DATA,
+ * DEVICE (memory). */
 status_t dataset_settle_frequencies(const struct job_layout *layout, const char *where,
                                     struct archive *archive);
 

@@ -1,6 +1,7 @@
 /* Datasets: places of chunks in their file, so that they can be read without HDF5; type and shape;
  * dimension scales. Main thread only, or the one thread that uses HDF5. Functions whose comment
- * names DATA also fail with DEVICE (memory, open files). */
+ * names DATA also fail with DEVICE (memory, open files). `where` and `name` are of the file and the
+ * object, for messages. */
 #ifndef VOLTMILL_IO_HDF5_H5_DATASET_H
 #define VOLTMILL_IO_HDF5_H5_DATASET_H
 

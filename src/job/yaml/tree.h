@@ -127,7 +127,8 @@ size_t tree_count(struct tree *from, const char *path);
  * to 2^53). Returns 0 when it is none or larger, and leaves *value unchanged. */
 int tree_parse_whole(const char *text, uint64_t *value) __attribute__((warn_unused_result));
 
-/* Reads a number: digits, sign, point and exponent. Returns 0 when it is none. */
+/* Reads a number: digits, sign, point and exponent. Returns 0 when it is none, and leaves *value
+ * unchanged. */
 int tree_parse_number(const char *text, double *value) __attribute__((warn_unused_result));
 
 /* Appends the dotted path of `node`, after a dot if `out` is not empty; of the root nothing. Fails

@@ -1,5 +1,6 @@
 /* Parts that all kinds of products write into a new file. Private to product/. Functions whose
- * comment names DATA also fail with DEVICE (memory, open files). */
+ * comment names DATA also fail with DEVICE (memory, open files). `title`, `units` and `long_name`
+ * become attributes; NULL: none. `where` names the file or object in messages. */
 #ifndef VOLTMILL_PRODUCT_KIND_PARTS_H
 #define VOLTMILL_PRODUCT_KIND_PARTS_H
 

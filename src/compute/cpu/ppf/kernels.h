@@ -148,7 +148,8 @@ struct cpu_kernels {
     void (*settle)(void);
 };
 
-/* Sets the rule by which samples of this coding are missing; returns 0 if none ever is. */
+/* Sets the rule by which samples of this coding are missing, in any case; returns 0 if none ever
+ * is. */
 int missing_rule_of(const struct cpu_kernels *kernels, const struct sample_coding *coding,
                     struct missing_rule *out);
 

@@ -41,7 +41,8 @@ void mixed_options(const struct channelise_spec *spec, int mode,
 
 /* Order in which the items of a team compute the butterflies of the middle stage, so that
  * neighbours use different banks: the first cell of each, and from bit 16 on the value of the first
- * stage that it takes. Their number is 0 if there is no such stage, or if it needs no order. */
+ * stage that it takes. Their number, mixed_order_count(), is 0 if there is no such stage, or if it
+ * needs no order; `out` has as many. */
 uint32_t mixed_order_count(const struct channelise_spec *spec,
                            const struct channelise_shape *shape);
 void mixed_order(const struct channelise_spec *spec, const struct channelise_shape *shape,
