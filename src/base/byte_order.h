@@ -1,4 +1,4 @@
-/* Numbers as they are stored. load_u16() and the like return the number of so many bits at an
+/* Numbers as they are stored. load_u16() and the like return the number of 16 (...) bits at an
  * address, which needs no alignment. `swap`: its bytes are in the order opposite to this machine's.
  */
 #ifndef VOLTMILL_BASE_BYTE_ORDER_H

@@ -103,7 +103,8 @@ struct export_file {
  * that is not as the plan says, unless forced. Fails with USAGE, DATA, DEVICE (memory). */
 status_t export_file_check(const struct export_plan *plan, const struct guard *reads);
 /* Begins path.part, which contains the plan's head alone, after export_file_check(). Fails with
- * USAGE (exists, locked, another user's), NO_SPACE, DATA; with DEVICE. */
+ * USAGE (exists, locked, another user's, differs from the plan's head), NO_SPACE, DATA; with
+ * DEVICE. */
 status_t export_file_begin(const struct export_plan *plan, struct export_file *out);
 /* Reserves disk space for `bytes` bytes. Fails with NO_SPACE, USAGE, DATA, DEVICE (memory). */
 status_t export_file_reserve(const struct export_file *file, uint64_t bytes);
