@@ -52,8 +52,9 @@ void sums_destroy(sums_t *sums)
  * are both counted once. */
 static uint64_t grains_borders(uint64_t at, uint64_t integrate)
 {
-    uint64_t both = lcm_u64(GRAIN, integrate);
-    return at / GRAIN + at / integrate - (both ? at / both : 0);
+    /* The least common multiple: GRAIN is a power of two. */
+    const uint64_t both = integrate * (GRAIN / min_u64(GRAIN, integrate & -integrate));
+    return at / GRAIN + at / integrate - at / both;
 }
 
 uint64_t sums_grains(uint64_t spectra, uint64_t integrate)
