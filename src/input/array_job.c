@@ -32,12 +32,12 @@ void calc_table_destroy(struct calc_table *calc)
 }
 
 /* Makes a list of `count` names longer, so that it has place `at`. */
-static status_t calc_put_name(char ***names, uint32_t *count, unsigned at, const char *name)
+static status_t calc_put_name(char ***names, uint32_t *count, uint64_t at, const char *name)
 {
     if (at < MOST_NAMES && at >= *count) {
         TRY(memory_grown(at + 1, sizeof **names, "names", names));
         memset(*names + *count, 0, (at + 1 - *count) * sizeof **names);
-        *count = at + 1;
+        *count = (uint32_t)at + 1;
     }
     if (at < MOST_NAMES && !(*names)[at]) {
         TRY(memory_text(name + strspn(name, " "), &(*names)[at]));
@@ -103,7 +103,7 @@ static status_t calc_read_size(const char *path, const char *line, struct calc_t
     } else if (sscanf(line, "SCAN %*u POINTING SRC:%n", &at) == 0 && at) {
         TRY(calc_put_name(&calc->directions, &t->ndirections, 0, line + at));
     } else if (sscanf(line, "SCAN %*u PHS CTR %u SRC:%n", &i, &at) == 1 && at) {
-        TRY(calc_put_name(&calc->directions, &t->ndirections, i + 1, line + at));
+        TRY(calc_put_name(&calc->directions, &t->ndirections, i + UINT64_C(1), line + at));
     } else if (sscanf(line, "SCAN %*u NUM POLY: %u", &i) == 1) {
         TRY(calc_begin(path, calc, i));
     }

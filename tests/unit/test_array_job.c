@@ -37,8 +37,11 @@ static void write_table(const char *changed, const char *otherwise)
           "TELESCOPE 1 NAME:   ARO10m\nNUM SCANS:          2\n",
           file);
     for (int scan = 0; scan < 2; scan++) {
-        fprintf(file, "SCAN %d POINTING SRC:B0531+21\nSCAN %d NUM PHS CTRS:1\n", scan, scan);
-        fprintf(file, "SCAN %d PHS CTR 0 SRC:C%d\nSCAN %d NUM POLY:    2\n", scan, scan, scan);
+        const int is_lost = changed && strcmp(changed, "POINTING SRC") == 0;
+        fprintf(file, "SCAN %d %s\nSCAN %d NUM PHS CTRS:1\n", scan,
+                is_lost ? "START (S):0" : "POINTING SRC:B0531+21", scan);
+        fprintf(file, "SCAN %d PHS CTR %s SRC:C%d\nSCAN %d NUM POLY:    2\n", scan,
+                is_lost ? otherwise : "0", scan, scan);
         for (int i = 0; i < 8; i++) {
             char key[64];
             if (i % 4 == 0) {
@@ -102,6 +105,8 @@ static void damage_is_reported(void **state)
     fails((struct utc){59153, 39010}, "polynomial 0 of source 1, telescope 0 is missing");
     write_table("SCAN 0 POLY 1 SEC:", "39180");
     fails((struct utc){59153, 39010}, "begins 180 s after its first, expected 120 s");
+    write_table("POINTING SRC", "4294967295"); /* one more is 0 in 32 bits: the pointing's place */
+    fails((struct utc){59153, 39010}, "0 sources, 2 telescopes");
 }
 
 int main(void)
