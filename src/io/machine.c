@@ -57,8 +57,8 @@ static uint64_t group_number(const char *root, const char *folder, const char *n
     return is_whole && machine_number(root, path, key, &number) ? number : 0;
 }
 
-/* Returns the bytes that one group leaves; UINT64_MAX if it has no limit, or is not visible
- * here. */
+/* Returns the bytes that one group leaves, at least 1; UINT64_MAX if it has no limit, or is not
+ * visible here. */
 static uint64_t group_left(const char *root, const char *folder, int version)
 {
     const struct group_names *names = version == 2 ? &version_2 : &version_1;
@@ -70,7 +70,7 @@ static uint64_t group_left(const char *root, const char *folder, int version)
     uint64_t files = group_number(root, folder, "memory.stat", names->inactive) +
                      group_number(root, folder, "memory.stat", names->active);
     used -= min_u64(files, used);
-    return limit > used ? limit - used : 0;
+    return limit > used ? limit - used : 1;
 }
 
 /* Returns the processors whose time one group may take, begun ones, too; UINT64_MAX likewise. */

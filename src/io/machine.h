@@ -8,7 +8,7 @@
 /* Returns the bytes available without swapping: the kernel's MemAvailable, or the remaining limits
  * of this process's control groups if that is less: its own (of version 1 and 2) and all around it,
  * as batch systems and containers nest them. Files in the page cache, which can be dropped, count
- * as available. 0: unknown, or a limit leaves nothing. */
+ * as available. 0: unknown; 1: a limit leaves nothing. */
 uint64_t machine_memory_left(const char *root);
 
 /* Returns the processors whose time the control groups of this process allow altogether (of a
