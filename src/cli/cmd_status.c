@@ -10,6 +10,7 @@
 #include "product/contents.h"
 #include "product/stamp.h"
 
+#include <stdlib.h>
 #include <sys/stat.h>
 
 struct status_settings {
@@ -45,6 +46,7 @@ struct status_unfinished {
     int is_empty;             /* the .part, as a run that is killed at its begin leaves it */
     enum mark mark;           /* of the file that is there */
     const journal_t *journal; /* NULL: lost or damaged */
+    const char *changed;      /* an input since then, for which a run would be refused; or NULL */
 };
 
 static void status_print_journal(const journal_t *journal)
@@ -71,19 +73,24 @@ static void status_print_journal(const journal_t *journal)
 static void status_print_state(const struct status_unfinished *found)
 {
     int is_of_run = found->mark == MARK_NONE || found->mark == MARK_RUN;
-    const char *then = !is_of_run ? "no command is at work: run the same command to begin anew"
-                       : !found->has_part ? "its .part is lost: run the same command to begin anew"
-                       : !found->journal && found->is_empty
-                           ? "nothing is written yet: run the same command to begin anew"
-                       : !found->journal && found->mark == MARK_NONE
-                           ? "it has neither a mark nor a journal: --force replaces it"
-                       : !found->journal
-                           ? "its journal is lost or damaged: run the same command to begin anew"
-                           : "no run is at work: run the same command to resume";
+    const char *then =
+        !is_of_run         ? "no command is at work: run the same command to begin anew"
+        : !found->has_part ? "its .part is lost: run the same command to begin anew"
+        : !found->journal && found->is_empty
+            ? "nothing is written yet: run the same command to begin anew"
+        : !found->journal && found->mark == MARK_NONE
+            ? "it has neither a mark nor a journal: --force replaces it"
+        : !found->journal ? "its journal is lost or damaged: run the same command to begin anew"
+        : found->changed  ? "no run is at work, its input has changed: --restart begins anew, or "
+                            "restore the files with their times and run the same command to resume"
+                          : "no run is at work: run the same command to resume";
     display_row("state", "unfinished, %s",
                 found->held > 0   ? "a run is at work"
                 : found->held < 0 ? "whether a run is at work is unknown here"
                                   : then);
+    if (found->changed) {
+        display_row("changed", "%s", found->changed);
+    }
     if (!is_of_run) {
         display_row("made by", "%s", mark_command(found->mark));
     }
@@ -114,6 +121,9 @@ static void status_write_unfinished(const struct status_unfinished *found, struc
         json_u64(json, "missing_samples", journal->missing);
         json_text(json, "begun_by", journal->head.program);
         json_text(json, "arithmetic", journal->head.arithmetic);
+    }
+    if (found->changed) {
+        json_text(json, "changed_input", found->changed);
     }
 }
 
@@ -197,18 +207,21 @@ static status_t status_of_unfinished(const struct product_files *find, struct js
     status_t st = STATUS_OK;
     enum journal_state state;
     journal_t *journal = NULL;
+    char *changed = NULL;
     TRY_OUT(journal_open(find->journal, &state, &journal));
     REQUIRE_OUT(state != JOURNAL_FOREIGN, STATUS_DATA, "%s is not a journal of voltmill",
                 find->journal);
     REQUIRE_OUT(state != JOURNAL_OTHER, STATUS_DATA, "%s was begun by another version of voltmill",
                 find->journal);
+    TRY_OUT(journal ? journal_head_find_changed(&journal->head, &changed) : STATUS_OK);
     struct stat info;
     const struct status_unfinished found = {.held = claim_is_held(find->part),
                                             .has_part = find->has_part,
                                             .is_empty =
                                                 stat(find->part, &info) == 0 && info.st_size == 0,
                                             .mark = mark_of(find->part),
-                                            .journal = journal};
+                                            .journal = journal,
+                                            .changed = changed};
     if (json) {
         status_write_unfinished(&found, json);
     } else {
@@ -217,6 +230,7 @@ static status_t status_of_unfinished(const struct product_files *find, struct js
     }
 out:
     journal_destroy(journal);
+    free(changed);
     return st;
 }
 

@@ -176,26 +176,49 @@ void journal_head_free(struct journal_head *head)
     *head = (struct journal_head){0};
 }
 
-/* Lists the inputs, a line each, for origin_compare(), by their times of change, which are exact,
- * but valid on this machine only: "/obs/a.h5: 1048576 bytes, changed
- * 2014-06-29T01:39:20.123456789\n", for journals. Fails with DATA. */
-static status_t inputs_times(const struct inputs *inputs, struct text *out)
+/* Adds an input, as a line for origin_compare(), by its time of change, which is exact, but valid
+ * on this machine only: "/obs/a.h5: 1048576 bytes, changed 2014-06-29T01:39:20.123456789\n", for
+ * journals. Fails with DATA. */
+static status_t inputs_add_time(const char *path, struct text *out)
 {
-    for (size_t i = 0; i < inputs->count; i++) {
-        struct identity identity;
-        struct tm utc;
-        char date[UNITS_TEXT];
-        TRY(identity_of_path(inputs->files[i].path, &identity));
-        time_t seconds = (time_t)identity.changed_s;
-        int is_date =
-            gmtime_r(&seconds, &utc) && strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc) > 0;
-        TRY(text_add(out, "%s: %" PRIu64 " bytes, changed ", inputs->files[i].path,
-                     identity.bytes));
-        TRY(is_date ? text_add(out, "%s.%09u\n", date, identity.changed_ns)
-                    : text_add(out, "%" PRId64 ".%09u s after 1970\n", identity.changed_s,
-                               identity.changed_ns));
+    struct identity identity;
+    struct tm utc;
+    char date[UNITS_TEXT];
+    TRY(identity_of_path(path, &identity));
+    time_t seconds = (time_t)identity.changed_s;
+    int is_date =
+        gmtime_r(&seconds, &utc) && strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc) > 0;
+    TRY(text_add(out, "%s: %" PRIu64 " bytes, changed ", path, identity.bytes));
+    return is_date ? text_add(out, "%s.%09u\n", date, identity.changed_ns)
+                   : text_add(out, "%" PRId64 ".%09u s after 1970\n", identity.changed_s,
+                              identity.changed_ns);
+}
+
+status_t journal_head_find_changed(const struct journal_head *begun, char **out)
+{
+    status_t st = STATUS_OK;
+    struct text now = {0};
+    char *path = NULL;
+    for (struct line line = origin_line_at(begun->inputs ? begun->inputs : ""); line.length > 0;
+         line = origin_line_at(origin_line_after(line))) {
+        /* The last ": " ends the path. */
+        size_t end = line.length;
+        while (end > 0 && strncmp(line.at + end, ": ", 2) != 0) {
+            end--;
+        }
+        free(memory_move(&path));
+        text_free(&now);
+        TRY_OUT(memory_format(&path, "%.*s", (int)end, line.at));
+        TRY_OUT(report_forgive(inputs_add_time(path, &now)));
+        if (now.length > 0 && !origin_is_equal(line, origin_line_at(now.data))) {
+            *out = memory_move(&path);
+            break;
+        }
     }
-    return STATUS_OK;
+out:
+    free(path);
+    text_free(&now);
+    return st;
 }
 
 /* Older programs know groups of coarse channels that have equal parts of each line: those are not
@@ -220,7 +243,9 @@ status_t journal_head_of(const struct output_spec *spec, uint32_t i,
     TRY_OUT(memory_text("voltmill " VOLTMILL_VERSION, &out->program));
     TRY_OUT(memory_text(spec->items[i].text, &out->job));
     TRY_OUT(inputs_of_product(&spec->inputs, i, &its));
-    TRY_OUT(inputs_times(&its, &inputs));
+    for (size_t at = 0; at < its.count; at++) {
+        TRY_OUT(inputs_add_time(its.files[at].path, &inputs));
+    }
     out->inputs = memory_move(&inputs.data);
     if (place) {
         TRY_OUT(memory_text(spec->items[i].spec.arithmetic, &out->arithmetic));

@@ -17,7 +17,7 @@
 
 struct origin {
     const char *program, *job;
-    const char *inputs; /* as inputs_times() or inputs_contents() say (input/inputs.h) */
+    const char *inputs; /* by times (journal_head.c), or as inputs_contents() says */
     const char *coefficients, *arithmetic;
 };
 
@@ -58,6 +58,10 @@ void journal_head_free(struct journal_head *head);
  * ignored. */
 status_t journal_head_compare(const char *path, const struct journal_head *begun,
                               const struct journal_head *now);
+
+/* Finds the first input that is there with another size or time than the head says: a run refuses
+ * to resume. *out: its path, for free(), or unchanged. Fails with DEVICE (memory). */
+status_t journal_head_find_changed(const struct journal_head *begun, char **out);
 
 /* Returns the rows of the product that a chunk completes: of the head, ratio, integrate and
  * place.rows are used. */

@@ -81,6 +81,14 @@ restore
 "$voltmill" status spectra.h5 >status
 grep -q "no run is at work: run the same command to resume" status && grep -Eq "  chunks +[0-9,]+ of [0-9,]+ done, [0-9,]+ left" status && ! grep -q "  bad " status
 ok $? "status: done, left, nothing bad"
+touch -d 2021-01-01 obs.h5
+errs 2 'begun with another plan: input: .*obs\.h5.*--restart begins anew' "$voltmill" run job.yaml
+ok "$bad" "a run whose input has changed is refused"
+"$voltmill" status spectra.h5 >changed
+grep -q "no run is at work, its input has changed: --restart begins anew" changed && grep -Eq "^  changed  +obs\.h5$" changed &&
+    "$voltmill" status --json spectra.h5 | grep -q '"changed_input": "obs.h5"'
+ok $? "status: advises what that run does"
+touch -d 2020-01-01 obs.h5
 same "status: by any name" "$(cat status | tail -n +2)" "$("$voltmill" status spectra.h5.journal | tail -n +2)"
 listing() { ls -li --time-style=full-iso ./*.h5*; }
 listing >"$work/listing"
