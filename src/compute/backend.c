@@ -127,6 +127,13 @@ status_t synthesise_words(const struct synthesise_choice *choice, struct text *o
                                                             : text_add(out, "%s", "");
 }
 
+const char *synthesise_limit(enum backend_kind kind, uint32_t points, uint64_t ncoeff)
+{
+    const struct backend_ops *ops = backend_ops_of(kind);
+    return ops && ops->synthesise && ops->synthesise->limit ? ops->synthesise->limit(points, ncoeff)
+                                                            : NULL;
+}
+
 uint64_t synthesise_bytes(enum backend_kind kind, const struct synthesise_spec *spec,
                           enum stage_memory memory)
 {

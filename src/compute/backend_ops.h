@@ -126,7 +126,8 @@ struct synthesise_ops {
     struct stage_ops stage;
     uint64_t (*bytes[STAGE_MEMORIES])(
         const struct synthesise_spec *spec); /* of a device NULL: none */
-    /* NULL: no choice; no words. choose() finds `out` with the backend's kind. */
+    /* NULL: no limit; no choice; no words. choose() finds `out` with the backend's kind. */
+    const char *(*limit)(uint32_t points, uint64_t ncoeff);
     status_t (*choose)(backend_t *backend, const struct synthesise_spec *spec,
                        struct synthesise_choice *out);
     status_t (*words)(const struct synthesise_choice *choice, struct text *out);

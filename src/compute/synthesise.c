@@ -18,6 +18,10 @@ status_t synthesise_create(backend_t *backend, const struct synthesise_spec *spe
     const struct synthesise_ops *ops = backend->ops->synthesise;
     REQUIRE(ops, STATUS_USAGE, "synthesise: the backend %s cannot do it: run.backend: cpu",
             backend_name(backend->ops->kind));
+    const char *limit =
+        synthesise_limit(backend->ops->kind, spec->points, (uint64_t)spec->taps * spec->points);
+    REQUIRE(!limit, STATUS_USAGE, "synthesise: %u points, %u taps: a device makes %s", spec->points,
+            spec->taps, limit);
     TRY(settled.choice.backend == BACKEND_AUTO ? synthesise_choose(backend, spec, &settled.choice)
                                                : STATUS_OK);
     TRY(memory_zeroed(1, ops->stage.size, "the synthesis", &made));

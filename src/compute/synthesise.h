@@ -76,10 +76,14 @@ status_t synthesise_choose(backend_t *backend, const struct synthesise_spec *spe
 status_t synthesise_words(const struct synthesise_choice *choice, struct text *out);
 
 /* Plans the stage by the spec's choice, or by rule if there is none (AUTO). The coefficients may be
- * freed afterwards. Fails with USAGE: a backend that has no synthesis, or on a device taps x C of
- * 2^30 or more; with DEVICE. */
+ * freed afterwards. Fails with USAGE: a backend that has no synthesis, or its limit; with DEVICE.
+ */
 status_t synthesise_create(backend_t *backend, const struct synthesise_spec *spec,
                            synthesise_t **out);
+
+/* Returns what a kind of backend can do ("at most ..."), or NULL if it can make a synthesis of that
+ * many points, with a filter of `ncoeff` samples (taps x C). */
+const char *synthesise_limit(enum backend_kind kind, uint32_t points, uint64_t ncoeff);
 
 /* Returns the bytes of that memory that the stage takes; 0: none. */
 uint64_t synthesise_bytes(enum backend_kind kind, const struct synthesise_spec *spec,

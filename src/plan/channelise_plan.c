@@ -218,7 +218,12 @@ enum backend_kind channelise_plan_backend(const struct job *job, enum backend_ki
     for (uint32_t i = 0; i < job->nbanks && job->backend == BACKEND_AUTO; i++) {
         kind = channelise_limit(settled, job->banks[i].channels) ? BACKEND_CPU : kind;
     }
-    return kind;
+    const struct job_synthesise *made = &job->synthesise;
+    const int is_auto = job->backend == BACKEND_AUTO && made->made_taps > 0;
+    return is_auto && synthesise_limit(settled, (uint32_t)(made->ncoeff / made->made_taps),
+                                       made->ncoeff)
+               ? BACKEND_CPU
+               : kind;
 }
 
 /* Settles the samples of a spectrum of each bank, and of a unit, which holds whole spectra of all

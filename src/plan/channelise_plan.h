@@ -119,7 +119,8 @@ struct channelise_plan_cut {
 };
 
 /* Returns the backend for the job's filter banks. `settled` is what the job names, or AUTO means;
- * CPU replaces what AUTO means if that cannot make the channels. */
+ * CPU replaces what AUTO means if that cannot make the channels, or the synthesis, the filter of
+ * which the job has (synthesis_filter_make()). */
 enum backend_kind channelise_plan_backend(const struct job *job, enum backend_kind settled);
 
 /* Plans a filter bank. `backend` is settled (not AUTO), `threads` of a rank is settled (>= 1).

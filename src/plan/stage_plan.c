@@ -342,6 +342,16 @@ static status_t synthesis_design(const struct job *job, const struct dual_bank *
         job->path, synthesise->accuracy, out->taps, out->error_db);
 }
 
+/* Checks what a device that the job names can do, before the filter is designed, and with it. */
+static status_t synthesis_check_limit(const struct job *job, uint32_t points, uint64_t ncoeff)
+{
+    const char *limit = synthesise_limit(job->backend, points, ncoeff);
+    return REQUIRED(!limit, STATUS_USAGE,
+                    "%s: synthesise: a filter of %" PRIu64 " samples, transforms of %u points, but "
+                    "backend %s makes %s: expected backend cpu, or auto, which takes it then",
+                    job->path, ncoeff, points, backend_name(job->backend), limit);
+}
+
 status_t synthesis_filter_make(struct job *job, const struct archive *archive)
 {
     status_t st = STATUS_OK;
@@ -357,6 +367,8 @@ status_t synthesis_filter_make(struct job *job, const struct archive *archive)
     TRY_OUT(synthesise->prototype ? synthesis_read_file(job, &prototype)
                                   : synthesis_take_own(job, archive, &bank, &prototype));
     TRY_OUT(synthesis_check_own(job, &bank, &prototype));
+    TRY_OUT(synthesis_check_limit(job, bank.points,
+                                  max_u64(synthesise->taps, 1) * (uint64_t)bank.points));
     if (prototype.points != bank.points) {
         TRY_OUT(prototype_resample(prototype.coeff, prototype.taps, prototype.points, bank.points,
                                    RESAMPLE_KEEPS_FIRST, &resampled));
@@ -366,6 +378,7 @@ status_t synthesis_filter_make(struct job *job, const struct archive *archive)
     const struct dual_bank of = {
         .coeff = prototype.coeff, .points = bank.points, .taps = prototype.taps, .hop = bank.hop};
     TRY_OUT(synthesis_design(job, &of, &made));
+    TRY_OUT(synthesis_check_limit(job, bank.points, (uint64_t)made.taps * bank.points));
     free(synthesise->coeff);
     synthesise->coeff = memory_move(&made.coeff);
     synthesise->ncoeff = (uint64_t)made.taps * bank.points;

@@ -231,6 +231,18 @@ fails "2^27 channels" 2 "$limit" "$voltmill" run many.yaml
 fails "2^24 + 2 channels" 2 "$limit" "$voltmill" plan many.yaml --set channelise.channels=16777218
 "$voltmill" plan many.yaml --set channelise.channels=67108864 >stdout 2>stderr && grep -q '^  backend  *opencl' stdout
 ok $? "a plan of 2^26 channels"
+# Likewise of a synthesis, before its filter is designed.
+printf '1\n1\n' >prototype.txt
+cat >wide.yaml <<'YAML'
+input:
+  files: zeros.raw
+  layout: {format: raw, type: ci8, axes: "time,chan:16777216", oversampling: 3/2, sample_rate_hz: 1.5,
+    freq_hz: {start: 1e9, step: 1}, start: 2020-01-01T00:00:00}
+synthesise: {prototype: prototype.txt, prototype_taps: 1, taps: 1, backend: opencl}
+products: [{kind: voltages, file: wide.h5, bits: 32}]
+YAML
+fails "a plan of a synthesis of 2^24 + 2 points" 2 'transforms of 16777218 points, but backend opencl makes at most 2\^24 points' \
+    "$voltmill" plan wide.yaml
 rm zeros.raw
 
 # V of channel 0 of real samples is zero, or what rounding leaves.

@@ -378,6 +378,26 @@ static void more_channels_than_a_device_makes_are_the_processors(void **state)
     }
 }
 
+/* Likewise of a synthesis: its transforms, or its filter. */
+static void longer_syntheses_than_a_device_makes_are_the_processors(void **state)
+{
+    static const struct {
+        uint32_t points, taps;
+        enum backend_kind expected;
+    } cases[] = {{1 << 24, 63, BACKEND_OPENCL}, {(1 << 24) + 2, 1, BACKEND_CPU},
+                 {1 << 24, 64, BACKEND_CPU},    {1 << 26, 15, BACKEND_OPENCL},
+                 {1 << 27, 1, BACKEND_CPU},     {0, 0, BACKEND_OPENCL}};
+    (void)state;
+    if (!backend_abilities(BACKEND_OPENCL)->has_device) {
+        skip(); /* built without */
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct job job = {.synthesise = {.ncoeff = (uint64_t)cases[i].points * cases[i].taps,
+                                         .made_taps = cases[i].taps}};
+        assert_int_equal(channelise_plan_backend(&job, BACKEND_OPENCL), cases[i].expected);
+    }
+}
+
 /* Samples that neighbours share after a filter: taps, a grain, and the bank's taps. Chunks are a
  * multiple of these: 16 times on a CPU; on a device the root of a 16th of the available memory, at
  * least twice: so n / r of it is read again where PINNING r is pinned. */
@@ -698,6 +718,7 @@ int main(void)
         cmocka_unit_test(threads_change_no_chunk_that_the_job_sets),
         cmocka_unit_test(dumps_that_share_no_chunk_are_refused),
         cmocka_unit_test(more_channels_than_a_device_makes_are_the_processors),
+        cmocka_unit_test(longer_syntheses_than_a_device_makes_are_the_processors),
         cmocka_unit_test(blocks_behind_filters_outweigh_what_they_share),
         cmocka_unit_test(what_stays_on_a_device_is_not_the_hosts),
         cmocka_unit_test(chunks_that_are_ingested_are_long),

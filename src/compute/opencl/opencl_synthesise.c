@@ -575,9 +575,6 @@ static status_t opencl_synthesise_create(backend_t *backend, void *made)
     const struct synthesise_spec *spec = &stage->base.spec;
     struct opencl *opencl = (struct opencl *)backend;
     stage->opencl = opencl;
-    REQUIRE(synthesise_length(spec) <= INT32_MAX / 2, STATUS_USAGE,
-            "synthesise: a filter of %llu samples, %d are the most on a device",
-            (unsigned long long)synthesise_length(spec), INT32_MAX / 2);
     stage->watch.is_on = spec->is_timed;
     stage->tile = synthesise_tile(spec, synthesise_tile_bytes(opencl->device));
     synthesise_settle_rows(stage);
@@ -724,9 +721,15 @@ static uint64_t opencl_synthesise_device_bytes(const struct synthesise_spec *spe
 
 OPENCL_TIMES(opencl_synthesise_times)
 
+static const char *opencl_synthesise_limit(uint32_t points, uint64_t ncoeff)
+{
+    return ncoeff > INT32_MAX / 2 ? "filters of less than 2^30 samples" : fft_limit(points);
+}
+
 const struct synthesise_ops opencl_synthesise = {
     .stage = {sizeof(struct stage), opencl_synthesise_create, opencl_synthesise_destroy,
               opencl_synthesise_times, opencl_synthesise_run},
     .bytes = {opencl_synthesise_bytes, opencl_synthesise_device_bytes},
+    .limit = opencl_synthesise_limit,
     .choose = opencl_synthesise_choose,
     .words = opencl_synthesise_words};
