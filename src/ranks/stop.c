@@ -238,6 +238,15 @@ static void stop_say_what_is_left(void)
                                                : "the last work took too long");
 }
 
+/* Returns whether another rank has reported why all end. It may have ended since, but not before
+ * its signal came. */
+static int stop_is_told(void)
+{
+    sigset_t waiting;
+    sigpending(&waiting);
+    return sigismember(&waiting, stop_told_signal());
+}
+
 /* Prints why the process stops, and ends it. The caller has the lock. */
 static _Noreturn void stop_end_process(void)
 {
@@ -247,8 +256,9 @@ static _Noreturn void stop_end_process(void)
     if (is_stopped && gone >= 0) {
         st = STATUS_DEVICE;
         peers_name(peers, gone, name);
-        if (peers_is_first(peers) && report_claim()) {
+        if (peers_is_first(peers) && !stop_is_told() && report_claim()) {
             dprintf(STDERR_FILENO, "error: %s has died: run the same command to resume\n", name);
+            peers_send(peers, stop_told_signal(), st);
         }
     } else if (is_stopped && is_speaker && report_claim()) {
         stop_say_what_is_left();

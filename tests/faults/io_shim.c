@@ -28,6 +28,7 @@
  *   SHIM_BAD=FROM-TO  bytes of x.h5 that are unreadable
  *   SHIM_NAP=N     rests N ms before rows are written, on every rank
  *   SHIM_START=N   signal N comes while MPI begins
+ *   SHIM_WAKE=N    rests N ms after a wait for signals in which none came
  *   SHIM_RENAME=N  the N-th product that gets its name: this process is killed before
  *   SHIM_LUSTRE=1  paths are on Lustre, say statfs() and fstatfs()
  *   SHIM_RANK=R    all others only on this rank of Open MPI */
@@ -397,6 +398,20 @@ int MPI_Init_thread(int *argc, char ***argv, int wanted, int *given)
         (void)kill(getpid(), (int)strtol(number, NULL, 10)); /* any thread may take it */
     }
     return real(argc, argv, wanted, given);
+}
+
+int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *most)
+{
+    int (*real)(const sigset_t *, siginfo_t *, const struct timespec *);
+    void *found = next_function("sigtimedwait");
+    const char *late = setting("SHIM_WAKE");
+    memcpy(&real, &found, sizeof real);
+    int number = real(set, info, most);
+    if (late && number < 0) {
+        struct timespec rest = {0, strtol(late, NULL, 10) * 1000000L};
+        nanosleep(&rest, NULL);
+    }
+    return number;
 }
 
 /* Where the program's own instructions lie. */

@@ -79,6 +79,11 @@ timeout -k 1 60 mpirun -n 3 "${slow[@]}" SHIM_RANK=2 SHIM_OPEN=1:stop \
     "$voltmill" run --stall-timeout 2 job.yaml >stdout 2>stderr &
 run=$!
 hung "a rank that hangs before the first chunk" "rank 2 on $host has been stopped: cannot continue without it"
+# The next rank has spoken and ended when the last one comes to it.
+timeout -k 1 60 mpirun -n 1 "${slow[@]}" SHIM_CREATE=3:kill "$voltmill" run job.yaml : \
+    -n 1 "$voltmill" run job.yaml : -n 1 "${slow[@]}" SHIM_WAKE=3 "$voltmill" run job.yaml >stdout 2>stderr &
+run=$!
+hung "rank 0 that dies before the first chunk" "rank 0 on $host has died: run the same command to resume"
 
 # A file system that goes away when products are made or finished: only the watchdog detects it then.
 for call in 1:made 5:finished; do
