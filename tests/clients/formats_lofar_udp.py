@@ -82,7 +82,7 @@ same(found, hurt, "a filling, a packet twice and a torn end")
 
 # Errors.
 for name, parts, words in (
-        ("a board twice", [one, one], "contain packets of board 0 of the same time"),
+        ("a board twice", [one, one], "have frames of the same threads (boards) and times"),
         ("another station", [one, lofar_packets(volts[1], 8, first, 1, station=207)], "of station 207, 3 beamlets of 8 bits"),
         ("other bits", [one, lofar_packets(volts[1] // 20, 4, first, 1)], "3 beamlets of 4 bits, clock 200 MHz, those of the files before it"),
         ("samples between packets", [one, lofar_packets(volts[1], 8, first + 3, 1)], "samples behind the observation's first, expected a multiple of 16"),

@@ -546,6 +546,26 @@ def unlike():
     same(found[0].ravel(), expected, "junk before frames: read where the job says that they are VDIF")
 
 
+def bands():
+    """Files of other bands or polarisations that number their threads alike are refused; those in sequence may share frames."""
+    generator = np.random.default_rng(17)
+    bodies = generator.integers(0, 256, (80, 128), dtype="u1")
+
+    def write(name, numbers, thread=0, other=0):
+        with open(scratch(name), "wb") as file:
+            file.write(b"".join(vdif_frame((bodies[i] ^ other).tobytes(), 1000 + i // 40, i % 40, thread) for i in numbers))
+        return scratch(name)
+
+    whole, upper = write("whole.vdif", range(80)), write("upper.vdif", range(2, 80), other=255)
+    said = voltmill("info", upper, whole, status=4)
+    ok("whole.vdif and " in said and "upper.vdif have frames of the same threads (boards) and times" in said
+       and "input.layout.files_along" in said, "two bands of one thread: refused", said)
+    parts = [write("end.vdif", range(44, 80)), write("other.vdif", range(80), thread=7, other=255), write("begin.vdif", range(50))]
+    found = voltages("parts", parts)[0]
+    same(found[:, 0, 0], bodies.ravel() - 127.5, "files in sequence that share six frames")
+    same(found[:, 1, 0], (bodies ^ 255).ravel() - 127.5, "a file of another thread")
+
+
 def leap():
     """Seconds of VDIF count leap seconds: epoch 33 begins on 2016-07-01, a leap second ends it."""
     generator = np.random.default_rng(5)
@@ -620,7 +640,7 @@ def drx8():
 
 
 def main():
-    for check in (numbers, rates, flagged, ends, junk, unassigned, legacy, mask, mask_lengths, counted, two_rates, unlike, leap, recordings, vgos, drx,
+    for check in (numbers, rates, flagged, ends, junk, unassigned, legacy, mask, mask_lengths, counted, two_rates, unlike, bands, leap, recordings, vgos, drx,
                   drx8):
         try:
             check()

@@ -80,7 +80,7 @@ static status_t lofar_survey_file(struct packets *packets, struct packets_file *
                 "the files before it of station %u, %u beamlets of %u bits, clock %u MHz",
                 file->path, first.station, first.beamlets, first.bits, first.clock_mhz,
                 common->station, common->beamlets, common->bits, common->clock_mhz);
-    file->board = first.board;
+    file->threads[0] = UINT64_C(1) << first.board;
     packets->place[first.board] = 0;
     TRY_OUT(memory_zeroed(1, sizeof *ends, "headers", &ends));
     TRY_OUT(packets_seek_frames(&(struct packets_seek){fd, file->path, "packet", identity.bytes,
@@ -137,21 +137,6 @@ static void lofar_settle_packets(const struct lofar_header *common, struct packe
     packets->station = common->station;
 }
 
-/* Two recordings of one board at one time would fill each other's gaps. */
-static status_t lofar_check_boards(const struct packets *packets)
-{
-    for (uint32_t i = 1; i < packets->nfiles; i++) {
-        for (uint32_t j = 0; j < i; j++) {
-            const struct packets_file *one = &packets->files[j];
-            const struct packets_file *other = &packets->files[i];
-            REQUIRE(one->board != other->board || one->last < other->first, STATUS_DATA,
-                    "%s and %s contain packets of board %u of the same time", one->path,
-                    other->path, one->board);
-        }
-    }
-    return STATUS_OK;
-}
-
 static struct utc lofar_start(const struct packets *packets)
 {
     const uint64_t hertz = packets->rate * 1000000;
@@ -174,7 +159,6 @@ static status_t lofar_open(const struct format_input *input, struct archive **ou
                       common.station, common.beamlets, common.bits, packets->nthreads,
                       units_plural(packets->nthreads, "board", "boards")));
     TRY(packet_files_settle_times(packets, LOFAR_SAMPLES));
-    TRY(lofar_check_boards(packets));
     return packet_files_describe(input->layout, 1e6 * common.clock_mhz / LOFAR_TAPS,
                                  lofar_start(packets), archive);
 }

@@ -117,6 +117,32 @@ static status_t packet_files_check_span(const struct packets *packets, uint64_t 
                     packets->files[0].path, last->path, packets->periods, held);
 }
 
+/* Fails where two files are of other bands or polarisations, but number their threads alike: one of
+ * two frames of a thread and time would never be read. Files in sequence share a few frames at
+ * most. They are in the order of their first frames. */
+static status_t packet_files_check_threads(const struct packets *packets)
+{
+    for (uint32_t i = 1; i < packets->nfiles; i++) {
+        const struct packets_file *late = &packets->files[i];
+        for (uint32_t j = 0; j < i; j++) {
+            const struct packets_file *early = &packets->files[j];
+            int64_t both = (late->last < early->last ? late->last : early->last) - late->first + 1;
+            int is_same = 2 * both > late->last - late->first + 1 ||
+                          2 * both > early->last - early->first + 1;
+            uint64_t shared = 0;
+            for (size_t k = 0; is_same && k < sizeof early->threads / sizeof *early->threads; k++) {
+                shared |= late->threads[k] & early->threads[k];
+            }
+            REQUIRE(shared == 0, STATUS_DATA,
+                    "%s and %s have frames of the same threads (boards) and times, of which only "
+                    "one could be read; if they are of other bands or polarisations, voltmill "
+                    "import makes an archive of each, which input.layout.files_along joins",
+                    early->path, late->path);
+        }
+    }
+    return STATUS_OK;
+}
+
 status_t packet_files_settle_times(struct packets *packets, uint64_t per_period)
 {
     enum { FRAMES_AROUND = 256, LEAST_WINDOW = 8 };
@@ -136,6 +162,7 @@ status_t packet_files_settle_times(struct packets *packets, uint64_t per_period)
     }
     packets->periods = (uint64_t)(last - first) + 1;
     packets->origin += (uint64_t)first * per_period;
+    TRY(packet_files_check_threads(packets));
     return packet_files_check_span(packets, frames);
 }
 

@@ -120,7 +120,7 @@ static void vdif_count_seen(struct vdif_survey *survey, struct vdif_seen *seen, 
 struct vdif_look {
     struct vdif_survey *survey;
     struct packets_seek seek;
-    const struct packets_file *file;
+    struct packets_file *file;
     struct vdif_seen *seen; /* [2 PACKETS_ENDS] */
     size_t nseen;
     size_t nhead; /* of the file's first frames */
@@ -195,6 +195,7 @@ static status_t vdif_survey_frame(void *context, const char *path, uint64_t fram
             " bytes and 2^%u channels of %u bits: that cannot be",
             path, offset, header.bytes, header.channels_log2, header.bits);
     look->seen[look->nseen++] = vdif_survey_seen(&header);
+    look->file->threads[header.thread / 64] |= UINT64_C(1) << header.thread % 64;
     look->nhead = frame < PACKETS_ENDS ? look->nseen : look->nhead;
     return STATUS_OK;
 }

@@ -61,9 +61,9 @@ struct packets_file {
     uint64_t frames;
     struct packets_run *runs; /* at least one */
     uint32_t nruns;
-    uint64_t scanned;    /* frames from here on were found by a scan */
-    int64_t first, last; /* periods: all of its frames are in between */
-    uint32_t board;      /* LOFAR: of all of its packets */
+    uint64_t scanned;                       /* frames from here on were found by a scan */
+    int64_t first, last;                    /* periods: all of its frames are in between */
+    uint64_t threads[PACKETS_THREADS / 64]; /* bits of those seen (LOFAR: the board); none: DRX */
 };
 
 /* A stream of the archive. */
