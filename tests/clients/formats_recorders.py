@@ -541,6 +541,7 @@ def mock_dada():
     same(gaps, [[160, 20]], "and what lies between them then")
     mock_dada_overlap()
     mock_dada_edge()
+    mock_dada_several()
     mock_dada_spelling()
 
 
@@ -712,6 +713,22 @@ def mock_dada_edge():
         ok(found == 320e6 + 3e6 * sideband, f"PSRDADA, DSB {dsb}, sideband {sideband}: where 0 Hz is", found)
 
 
+def mock_dada_several():
+    """Samples of several antennas or beams are refused: by ORDER (MOPSR), by BYTES_PER_SECOND; a beam may name its antennas."""
+    words = {"NBIT": 8, "NDIM": 2, "NPOL": 2, "NCHAN": 4}
+    second = 16 * 10 ** 6
+    payload = random.integers(-100, 100, (300, 4, 2, 2)).astype("i1").tobytes()
+    for name, said, more in (("TFS", "NANT = 3, whose samples stand side by side (TFSP)", {"NANT": 3, "ORDER": "TFSP"}),
+                             ("rate", "NSTATION = 5, whose samples stand side by side (BYTES_PER_SECOND)", {"NSTATION": 5, "BYTES_PER_SECOND": 5 * second}),
+                             ("beams", "NBEAM = 2, whose samples", {"NBEAM": 2, "BYTES_PER_SECOND": 2.0 * second}),
+                             ("A", "ORDER = TAFTP, expected", {"NANTS": 4, "ORDER": "TAFTP"})):
+        out = voltmill("info", write_dada(scratch("several.dada"), payload, **words, **more), status=4)
+        ok(said in out and "input.layout {format: raw, skip: 4096" in out, f"several streams, {name}: refused", out)
+    for more in ({"NANTS": 4, "BYTES_PER_SECOND": second}, {"NSTATION": 5, "BYTES_PER_SECOND": 4 * second}, {"NBEAM": 7}, {"NANT": 1, "ORDER": "TFSP"}):
+        voltages("several", write_dada(scratch("several.dada"), payload, **words, **more))
+        ok("read as those of one stream" in assumed("several") or more.get("NANT") == 1, f"a beam of antennas, {more}", assumed("several"))
+
+
 def mock_dada_spelling():
     """Words as some writers spell them: NBIT -32, keys in lower case, OS_FACTOR with a colon."""
     numbers = random.normal(0, 1000, (300, 4, 2, 2)).astype("f4")
@@ -735,6 +752,15 @@ def mock_dada_spelling():
         with h5py.File(scratch("factor.h5")) as file:
             attrs = file["voltages"].attrs
             ok((attrs["oversampling_num"], attrs["oversampling_den"]) == (32, 27), f"OS_FACTOR {factor}", dict(attrs))
+    path = write_dada(scratch("offset.dada"), numbers.tobytes(), NBIT=32, OFFSET=6400, **words)
+    data = whole(path)
+    put("offset.dada", data[:4096].replace(b"OBS_OFFSET 0", b"NO_OFFSET_ 0"), data[4096:])
+    start = voltages("offset", path)[2]
+    ok(abs(start[1] - 14706.0001) < 1e-9 and "OFFSET is used" in assumed("offset"), "OFFSET without OBS_OFFSET", start, assumed("offset"))
+    data = whole(path)
+    put("offset.dada", data[:4096].replace(b"FREQ 1284.0", b"CFREQ 999.0").replace(b"BW 4.0", b"WW 4.0"), data[4096:])
+    found, freq, *_ = voltages("offset", path, {"freq_hz": {"start": 1e9, "step": 1e6}})
+    ok(np.array_equal(found[0, 0], expected) and freq[3] == 1.003e9, "frequencies by the job, without FREQ and BW", freq)
     for bits in -16, -8, 3, 64:
         path = write_dada(scratch("bits.dada"), numbers.tobytes(), NBIT=bits, **words)
         said = voltmill("info", path, status=4)

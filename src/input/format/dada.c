@@ -59,8 +59,12 @@ static status_t dada_read_offset(struct dada *dada)
     uint64_t files = 0;
     int found = 0;
     TRY(ascii_u64(&dada->header, "OBS_OFFSET", 0, UINT64_C(1) << 60, &offset, &found));
-    TRY(assume_unless(found, dada->assumed,
-                      "OBS_OFFSET is not there: the file begins the observation"));
+    int is_old = !found && dada_find(&dada->header, "OFFSET", number) && /* dspsr reads it, too */
+                 units_parse_u64(number, &offset) && offset >> 60 == 0;
+    TRY(assume_unless(found, dada->assumed, "OBS_OFFSET is not there: %s",
+                      is_old ? "OFFSET is used" : "the file begins the observation"));
+    found = found || is_old;
+    offset = found ? offset : 0;
     REQUIRE(8 * offset % dada->step_bits == 0, STATUS_DATA,
             "%s: OBS_OFFSET = %" PRIu64 " bytes, expected whole time steps of %" PRIu64 " bits",
             dada->path, offset, dada->step_bits);

@@ -219,6 +219,11 @@ status_t dada_read_start(struct dada *dada)
 
 enum { MOST_CHANNELS = 1 << 22 };
 
+/* With the bytes of the header. */
+#define DADA_OTHERS                                                                                \
+    "input.layout {format: raw, skip: %" PRIu64 ", type: ci8, axes: \"time,chan:64,station:4\", "  \
+    "...} describes other orders"
+
 /* The order of axes, where ORDER says it: of those with more than one element time must be the
  * slowest. */
 static status_t dada_read_order(struct dada *dada)
@@ -236,9 +241,10 @@ static status_t dada_read_order(struct dada *dada)
     for (const char *c = order; *c; c++) {
         int is_one = (*c == 'F' && dada->channels == 1) || (*c == 'P' && dada->pols == 1) ||
                      (*c == 'S') || (*c == 'D' && c[1] == '\0');
-        REQUIRE(strchr("TFPSD", *c) && (is_one || count < 3), STATUS_DATA,
-                "%s: ORDER = %s, expected T, F and P, in their order from the slowest", dada->path,
-                order);
+        REQUIRE(
+            strchr("TFPSD", *c) && (is_one || count < 3), STATUS_DATA,
+            "%s: ORDER = %s, expected T, F and P, in their order from the slowest; " DADA_OTHERS,
+            dada->path, order, dada->header_bytes);
         if (!is_one) {
             left[count++] = *c;
         }
@@ -252,8 +258,8 @@ static status_t dada_read_order(struct dada *dada)
             strcmp(left, "TP") == 0 || strcmp(left, "T") == 0,
         STATUS_DATA,
         "%s: ORDER = %s of %u channels and %u polarisations: time is not the slowest axis, and "
-        "nothing says how many samples stand together",
-        dada->path, order, dada->channels, dada->pols);
+        "nothing says how many samples stand together; " DADA_OTHERS,
+        dada->path, order, dada->channels, dada->pols, dada->header_bytes);
 }
 
 /* Facts about instruments that no other word of a header states (dspsr's unpackers). */
@@ -392,11 +398,6 @@ static status_t dada_note_usual(const struct dada *dada)
                    ascii_find(header, "BINARY_FORMAT", word);
     has_endian = has_endian || dada->bits <= 8;
     TRY(assume_unless(has_order, assumed, "ORDER is not there: [time][channel][pol]"));
-    static const char *const several[] = {"NANT", "NBEAM"};
-    for (size_t i = 0; i < sizeof several / sizeof *several; i++) {
-        TRY(assume_if(ascii_find(header, several[i], word) && strtoull(word, NULL, 10) > 1, assumed,
-                      "%s = %s, but samples are read as those of one stream", several[i], word));
-    }
     TRY(assume_unless(has_encoding, assumed, "ENCODING is not there: numbers are %s",
                       dada->is_offset ? "offset binary, as its INSTRUMENT writes them"
                                       : "two's complement"));
@@ -555,10 +556,13 @@ static status_t dada_read_band(struct dada *dada)
     double microseconds = 0;
     double mhz = 0;
     double width = 0;
+    int has_band = override_has_frequencies(layout);
+    int found = 1;
     uint64_t sidebands = 1;
     TRY(ascii_f64(header, "TSAMP", 1e-9, 1e12, &microseconds, NULL));
-    TRY(ascii_f64(header, "FREQ", -1e15, 1e15, &mhz, NULL));
-    TRY(ascii_f64(header, "BW", -1e15, 1e15, &width, NULL));
+    TRY(ascii_f64(header, "FREQ", -1e15, 1e15, &mhz, has_band ? ASCII_MAYBE : NULL));
+    TRY(ascii_f64(header, "BW", -1e15, 1e15, &width, has_band ? &found : NULL));
+    width = found ? width : dada->channels / microseconds / (dada->is_complex ? 1 : 2);
     REQUIRE(width < 0 || width > 0, STATUS_DATA, "%s: BW = 0 MHz, expected the width of the band",
             dada->path);
     dada->seconds = microseconds / 1e6;
@@ -578,10 +582,29 @@ static status_t dada_read_band(struct dada *dada)
     }
     dada->is_dc_at_edge = dada->is_complex && sidebands == 0;
     TRY(dada_check_rate(dada));
-    return override_has_frequencies(layout)
-               ? STATUS_OK
-               : recorder_check_band(dada->path, "FREQ", dada->centre_hz, "BW", dada->width_hz,
-                                     dada->assumed);
+    return has_band ? STATUS_OK
+                    : recorder_check_band(dada->path, "FREQ", dada->centre_hz, "BW", dada->width_hz,
+                                          dada->assumed);
+}
+
+/* Fails where samples are of several antennas or beams: ORDER has streams (MOPSR's S), or
+ * BYTES_PER_SECOND is that multiple. Else they may be those that a beam was made of. */
+static status_t dada_check_several(const struct dada *dada, double times)
+{
+    static const char *const several[] = {"NANT", "NANTS", "NSTATION", "NBEAM"};
+    char word[ASCII_VALUE];
+    char order[ASCII_VALUE] = "";
+    ascii_find(&dada->header, "ORDER", order);
+    for (size_t i = 0; i < sizeof several / sizeof *several; i++) {
+        const double count = ascii_find(&dada->header, several[i], word) ? strtod(word, NULL) : 0;
+        REQUIRE(!(count > 1) || (!strchr(order, 'S') && !(fabs(times / count - 1) <= 1e-3)),
+                STATUS_DATA, "%s: %s = %s, whose samples stand side by side (%s): " DADA_OTHERS,
+                dada->path, several[i], word, strchr(order, 'S') ? order : "BYTES_PER_SECOND",
+                dada->header_bytes);
+        TRY(assume_if(count > 1, dada->assumed,
+                      "%s = %s, but samples are read as those of one stream", several[i], word));
+    }
+    return STATUS_OK;
 }
 
 static status_t dada_compare_bytes(const struct dada *dada)
@@ -592,6 +615,7 @@ static status_t dada_compare_bytes(const struct dada *dada)
     uint64_t resolution = 0;
     int is_said =
         dada_find(&dada->header, "BYTES_PER_SECOND", text) && units_parse_f64(text, &said);
+    TRY(dada_check_several(dada, said / second));
     TRY(assume_if(is_said && !(fabs(said / second - 1) <= 1e-3), dada->assumed,
                   "BYTES_PER_SECOND = %s and %.12g by TSAMP, NBIT, NDIM, NPOL and NCHAN differ: "
                   "BYTES_PER_SECOND is ignored",
