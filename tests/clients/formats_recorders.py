@@ -304,6 +304,14 @@ def mock_guppi_beams():
     ok("NBITS = 8 and DATATYPE = FLOAT, expected 16 or 32" in said, "floats of 8 bits are refused", said)
 
 
+def mock_guppi_rounded():
+    """A TBIN that was rounded is told, one of all digits is not."""
+    volts = make(8, False, 1, 3, 256, 1)
+    for tbin, told in (2.56e-06, False), (2.56000002e-06, False), (2.5601e-06, True), (2.559e-06, True):
+        out = voltmill("info", write_guppi(scratch("tbin.raw"), volts, 8, 64, TBIN=tbin, OBSBW=1.171875))
+        same("TBIN makes a rate of" in out, told, f"TBIN {tbin} of 0.390625 MHz")
+
+
 def mock_guppi_vdif():
     """Numbers as VDIF has them in blocks (VLA's YUPPI): offset binary, the first in the low bits."""
     for bits, is_complex in ((2, 0), (4, 0), (8, 0), (4, 1), (8, 1)):
@@ -761,6 +769,22 @@ def mock_dada_spelling():
     put("offset.dada", data[:4096].replace(b"FREQ 1284.0", b"CFREQ 999.0").replace(b"BW 4.0", b"WW 4.0"), data[4096:])
     found, freq, *_ = voltages("offset", path, {"freq_hz": {"start": 1e9, "step": 1e6}})
     ok(np.array_equal(found[0, 0], expected) and freq[3] == 1.003e9, "frequencies by the job, without FREQ and BW", freq)
+    one = random.normal(0, 1000, (300, 2)).astype("f4")
+    path = write_dada(scratch("few.dada"), one.tobytes(), NBIT=32, NDIM=2, NPOL=1, BW=56.0, TSAMP="0.017857")  # vrt-iq-tools
+    found, *_, rate, _ = voltages("few", path)
+    ok(np.array_equal(found[0, 0, 0, 0], one.astype("f8") @ [1, 1j]) and abs(rate - 1e6 / 0.017857) < 1, "PSRDADA without NCHAN", rate)
+    ok("NCHAN is not there: 1" in assumed("few") and "TSAMP makes a rate of 1.000008 times that of BW" in assumed("few"),
+       "and a TSAMP that was rounded: told", assumed("few"))
+    path = write_dada(scratch("few.dada"), one.tobytes(), NBIT=32, NPOL=1, BW=2.0, TSAMP=0.25)
+    found, *_ = voltages("few", path)
+    ok(np.array_equal(found.ravel(), one.ravel().astype("f8")) and "NDIM is not there: 1" in assumed("few"), "PSRDADA without NDIM",
+       assumed("few"))
+    data = whole(path)
+    put("few.dada", data[:4096].replace(b"TSAMP", b"#SAMP").replace(b"FREQ", b"#REQ").replace(b"BW", b"#W"), data[4096:])
+    found, *_, rate, _ = voltages("few", path, {"sample_rate_hz": 3e6, "freq_hz": 1e9})
+    ok(np.array_equal(found.ravel(), one.ravel().astype("f8")) and rate == 3e6, "rate and frequency by the job alone", rate)
+    path = write_dada(scratch("leda.dada"), one.tobytes(), NBIT=32, NDIM=2, NPOL=1, NCHAN=4, NSTATION=256, BYTES_PER_AVG=115187712)
+    ok("it contains correlations of several stations" in voltmill("info", path, status=4), "LEDA's correlations are refused")
     for bits in -16, -8, 3, 64:
         path = write_dada(scratch("bits.dada"), numbers.tobytes(), NBIT=bits, **words)
         said = voltmill("info", path, status=4)
@@ -771,6 +795,7 @@ mock_guppi()
 mock_guppi_packets()
 mock_guppi_beams()
 mock_guppi_vdif()
+mock_guppi_rounded()
 mock_guppi_damage()
 mock_guppi_dropped()
 mock_dada()

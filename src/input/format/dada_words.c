@@ -452,11 +452,16 @@ static status_t dada_read_streams(struct dada *dada)
     char word[ASCII_VALUE] = "";
     uint64_t pols = 1;
     uint64_t channels = 1;
-    uint64_t dims = 0;
+    uint64_t dims = 1;
+    int has_channels = 0;
+    int has_dims = 0;
     TRY(dada_read_bits(dada));
-    TRY(ascii_u64(header, "NDIM", 1, 2, &dims, NULL));
+    TRY(ascii_u64(header, "NDIM", 1, 2, &dims, &has_dims));
     TRY(ascii_u64(header, "NPOL", 1, 1 << 16, &pols, NULL));
-    TRY(ascii_u64(header, "NCHAN", 1, MOST_CHANNELS, &channels, NULL));
+    TRY(ascii_u64(header, "NCHAN", 1, MOST_CHANNELS, &channels, &has_channels));
+    /* As dspsr does (its ASCIIObservation); rate and band are compared with both. */
+    TRY(assume_unless(has_channels, dada->assumed, "NCHAN is not there: 1 is used"));
+    TRY(assume_unless(has_dims, dada->assumed, "NDIM is not there: 1 is used, real samples"));
     dada->is_complex = dims == 2;
     dada->pols = (uint32_t)pols;
     dada->channels = (uint32_t)channels;
@@ -474,10 +479,16 @@ static status_t dada_read_streams(struct dada *dada)
  * out one of the two. */
 static status_t dada_read_state(const struct dada *dada)
 {
+    static const char *const others[][2] = {
+        {"PACKET_WEIGHTS_SIZE", "the weights of packets"},     /* SKA's PST */
+        {"BYTES_PER_AVG", "correlations of several stations"}, /* LEDA */
+    };
     char state[ASCII_VALUE];
-    REQUIRE(!ascii_find(&dada->header, "PACKET_WEIGHTS_SIZE", state), STATUS_DATA,
-            "%s: PACKET_WEIGHTS_SIZE = %s: it contains the weights of packets, no voltages",
-            dada->path, state);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        REQUIRE(!ascii_find(&dada->header, others[i][0], state), STATUS_DATA,
+                "%s: %s = %s: it contains %s, no voltages", dada->path, others[i][0], state,
+                others[i][1]);
+    }
     if (!dada_find(&dada->header, "STATE", state)) {
         return STATUS_OK;
     }
@@ -527,8 +538,12 @@ static status_t dada_check_rate(const struct dada *dada)
     double tolerance = dada_rounding(&dada->header, "TSAMP", 1e6 * dada->seconds) +
                        dada_rounding(&dada->header, "BW", 1e-6 * dada->width_hz);
     tolerance = fmin(fmax(tolerance, least_tolerance), most_tolerance);
-    if (override_has_spacing(dada->layout) || fabs(ratio / (expected * factor) - 1) <= tolerance) {
+    if (override_has_spacing(dada->layout)) {
         return STATUS_OK;
+    }
+    if (fabs(ratio / (expected * factor) - 1) <= tolerance) {
+        return recorder_note_rate("TSAMP", "BW / NCHAN", ratio / (expected * factor),
+                                  dada->assumed);
     }
     spacing_remedy(dada->is_complex, ratio, remedy);
     if (ratio < expected) {
@@ -553,13 +568,15 @@ static status_t dada_read_band(struct dada *dada)
     const struct ascii *header = &dada->header;
     const struct job_layout *layout = dada->layout;
     char text[ASCII_VALUE];
-    double microseconds = 0;
+    int has_rate = override_has_rate(layout);
+    double microseconds = 1e6 * (layout->time.has_sample_rate ? 1 / layout->time.sample_rate_hz
+                                                              : layout->time.sample_period_s);
     double mhz = 0;
     double width = 0;
     int has_band = override_has_frequencies(layout);
     int found = 1;
     uint64_t sidebands = 1;
-    TRY(ascii_f64(header, "TSAMP", 1e-9, 1e12, &microseconds, NULL));
+    TRY(ascii_f64(header, "TSAMP", 1e-9, 1e12, &microseconds, has_rate ? ASCII_MAYBE : NULL));
     TRY(ascii_f64(header, "FREQ", -1e15, 1e15, &mhz, has_band ? ASCII_MAYBE : NULL));
     TRY(ascii_f64(header, "BW", -1e15, 1e15, &width, has_band ? &found : NULL));
     width = found ? width : dada->channels / microseconds / (dada->is_complex ? 1 : 2);

@@ -248,6 +248,10 @@ static status_t guppi_read_band(struct guppi_file *file)
             "what is right)",
             file->path, guppi_step_words(layout), out->seconds, each);
     TRY(guppi_check_width(file, rates));
+    double off = rates / (out->is_complex ? 1 : 2);
+    TRY(override_has_spacing(layout) || layout->has_domain || off > 1.001
+            ? STATUS_OK
+            : recorder_note_rate("TBIN", "OBSBW / OBSNCHAN", off, &file->archive->assumed));
     return override_has_frequencies(layout)
                ? STATUS_OK
                : recorder_check_band(file->path, "OBSFREQ", out->centre_hz, "OBSBW", out->width_hz,

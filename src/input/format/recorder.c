@@ -167,6 +167,15 @@ status_t recorder_set_band(double centre_hz, double width_hz, uint32_t channels,
     return STATUS_OK;
 }
 
+status_t recorder_note_rate(const char *period, const char *width, double off, char **assumed)
+{
+    static const double least = 1e-7, most = 0.01; /* 0.4 ms an hour; channels that overlap */
+    return assume_if(fabs(off - 1) > least && fabs(off - 1) < most, assumed,
+                     "%s makes a rate of %.9g times that of %s, as if it was rounded: it is used "
+                     "(input.layout.sample_rate_hz says the rate)",
+                     period, off, width);
+}
+
 status_t recorder_check_band(const char *path, const char *frequency, double centre_hz,
                              const char *width, double width_hz, char **assumed)
 {

@@ -30,6 +30,10 @@ double recorder_rate(double seconds);
 status_t recorder_set_band(double centre_hz, double width_hz, uint32_t channels,
                            struct job_layout *own);
 
+/* Notes a time between samples that was rounded: its rate is `off` times that by the width of the
+ * band. `period` and `width` are their keys. Fails with DEVICE (memory). */
+status_t recorder_note_rate(const char *period, const char *width, double off, char **assumed);
+
 /* Checks a band that headers state in MHz: fails with DATA if it begins below 0 Hz, or its centre
  * is above 1e12 Hz. Notes a centre below 10 MHz, where telescopes do not observe. `frequency` and
  * `width` are the keys that state them. Fails with DEVICE (memory), too. */
