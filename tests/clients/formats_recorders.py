@@ -439,6 +439,7 @@ def mock_guppi_dropped():
         random.bit_generator.state = state
         bytes_of.append(dropped("behind a filter", shares * 3, lambda i: counts(i % 20), "blocks lack", filter=filters, **cut))
     ok(bytes_of[0] == bytes_of[1], "behind a filter: the same bytes in other chunks")
+    dropped("share", shares, lambda i: {"DROPBLK": f"{lost[i] / 8:.17f}", "PKTSIZE": 0, "PIPERBLK": None}, told.replace("NDROP", "DROPBLK"))
     dropped("doubtful", [3 / 8 if i == 4 else 0 for i in range(12)], lambda i: {"NPKT": 7 if i else 8, "NDROP": 3 if i == 4 else 0},
             "11 of 12 blocks have NPKT and NDROP (7, 0) that are not those of a block of 8 packets")
     path = write_guppi(scratch("below.raw"), make(8, False, 1, 2, 640, 2), 8, 64, PKTSIZE=64, NPKT=8, NDROP=-1)

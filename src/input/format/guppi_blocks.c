@@ -30,6 +30,12 @@ static status_t guppi_read_counts(const struct ascii *header, struct guppi_count
     *out = (struct guppi_counts){0};
     TRY(ascii_f64(header, "NPKT", -MOST_PACKETS, MOST_PACKETS, &out->received, &out->has_received));
     TRY(ascii_f64(header, "NDROP", -MOST_PACKETS, MOST_PACKETS, &out->dropped, &out->has_dropped));
+    if (!out->has_dropped && !out->has_received && !ascii_find(header, "DROPSTAT", NULL) &&
+        ascii_find(header, "DROPBLK", text) && ascii_parse_f64(text, &dropped) && dropped > 0 &&
+        dropped <= 1) { /* the only count of udpPacketManager: a share */
+        *out = (struct guppi_counts){.has_dropped = 1, .dropped = dropped, .expected = 1};
+        return STATUS_OK;
+    }
     if (!ascii_find(header, "DROPSTAT", text) ||
         sscanf(text, "%lf/%lf", &dropped, &out->expected) != 2 || !(out->expected > 0)) {
         out->expected = 0;
@@ -151,14 +157,16 @@ status_t guppi_weigh_blocks(struct guppi_file *file)
                    ndoubtful, blocks->count, doubtful->counts.received, doubtful->counts.dropped,
                    number));
     }
+    int is_counted =
+        ascii_find(&file->header, "NDROP", NULL) || ascii_find(&file->header, "DROPSTAT", NULL);
+    const char *word = is_counted ? "NDROP" : "DROPBLK";
     TRY(assume_if(nlacking > 0, assumed,
-                  "%zu of %zu blocks lack some of their packets (NDROP), which are unknown: "
+                  "%zu of %zu blocks lack some of their packets (%s), which are unknown: "
                   "samples of such a block weigh the share that came",
-                  nlacking, blocks->count));
-    return assume_if(
-        nmissing > 0, assumed,
-        "%zu of %zu blocks lack all of their packets (NDROP): their samples are missing", nmissing,
-        blocks->count);
+                  nlacking, blocks->count, word));
+    return assume_if(nmissing > 0, assumed,
+                     "%zu of %zu blocks lack all of their packets (%s): their samples are missing",
+                     nmissing, blocks->count, word);
 }
 
 enum {
@@ -240,7 +248,7 @@ static status_t guppi_read_header(struct guppi_walk *walk, struct ascii *out,
 static int guppi_is_count(const char *card)
 {
     return memcmp(card, "NPKT ", 5) == 0 || memcmp(card, "NDROP ", 6) == 0 ||
-           memcmp(card, "DROPSTAT", 8) == 0;
+           memcmp(card, "DROPSTAT", 8) == 0 || memcmp(card, "DROPBLK ", 8) == 0;
 }
 
 /* Whether no card that must stay as it is differs from the header before; *same_counts: nor one
