@@ -5,6 +5,7 @@ import os
 import numpy as np
 
 from common import DATA, Failed, canonical, finish, note, ok, same, scratch, voltmill, write_yaml
+from mocks.packets import vdif_frame
 from mocks.recorders import LEVELS, card, write_dada, write_guppi
 import h5py
 
@@ -551,6 +552,7 @@ def mock_dada():
     mock_dada_overlap()
     mock_dada_edge()
     mock_dada_several()
+    mock_dada_frames()
     mock_dada_spelling()
 
 
@@ -736,6 +738,20 @@ def mock_dada_several():
     for more in ({"NANTS": 4, "BYTES_PER_SECOND": second}, {"NSTATION": 5, "BYTES_PER_SECOND": 4 * second}, {"NBEAM": 7}, {"NANT": 1, "ORDER": "TFSP"}):
         voltages("several", write_dada(scratch("several.dada"), payload, **words, **more))
         ok("read as those of one stream" in assumed("several") or more.get("NANT") == 1, f"a beam of antennas, {more}", assumed("several"))
+
+
+def mock_dada_frames():
+    """VDIF frames behind a header of PSRDADA, as VLITE's ring buffers have them, are no samples."""
+    bodies = random.integers(0, 256, (40, 2, 504), dtype="u1")
+    frames = b"".join(vdif_frame(bodies[i, thread].tobytes(), 1000 + i // 16, i % 16, thread) for i in range(40) for thread in (0, 1))
+    words = {"NBIT": 8, "NDIM": 1, "NPOL": 2, "NCHAN": 1, "BW": -64.0, "TSAMP": 0.0078125}
+    path = write_dada(scratch("frames.dada"), frames, **words)
+    out = voltmill("info", path, status=4)
+    ok("followed by VDIF frames of 536 bytes" in out and "input.layout {format: vdif}" in out, "VDIF frames in PSRDADA: refused", out)
+    found, *_ = voltages("frames", path, {"format": "vdif", "sample_rate_hz": 8064})
+    same(found[0, 0, :, 0], bodies.swapaxes(0, 1).reshape(2, -1) - 127.5, "and read as VDIF")
+    found, *_ = voltages("frames", write_dada(scratch("samples.dada"), frames[1:], **words))
+    same(found[0, 0, :, 0], np.frombuffer(frames[1:-1], "i1").reshape(-1, 2).T, "samples that are no frames from the first on")
 
 
 def mock_dada_spelling():

@@ -6,6 +6,7 @@
 #include "input/format/gather.h"
 #include "input/format/recorder.h"
 #include "input/format/said.h"
+#include "input/format/vdif_first.h"
 #include "io/file.h"
 
 #include <inttypes.h>
@@ -171,6 +172,24 @@ static status_t dada_read_header(struct dada *dada, struct text *text)
     return dada_read_place(dada);
 }
 
+/* Some ring buffers hold VDIF frames (VLITE), which are written behind the header as they are. */
+static status_t dada_check_frames(const struct dada *dada, int fd)
+{
+    const struct packets_seek seek = {.fd = fd, .path = dada->path, .bytes = dada->file_bytes};
+    unsigned char bytes[VDIF_BYTES] = {0};
+    struct vdif_header first;
+    int is_followed = 0;
+    TRY(file_read(fd, dada->path, dada->header_bytes, bytes,
+                  min_u64(sizeof bytes, dada->file_bytes - dada->header_bytes)));
+    vdif_header_read(bytes, &first);
+    TRY(vdif_is_possible(&first) ? vdif_is_followed(&seek, dada->header_bytes, &first, &is_followed)
+                                 : STATUS_OK);
+    return REQUIRED(!is_followed, STATUS_DATA,
+                    "%s: its header is followed by VDIF frames of %" PRIu64 " bytes, not by "
+                    "samples alone: input.layout {format: vdif} reads them",
+                    dada->path, first.bytes);
+}
+
 static void dada_set_dims(const struct dada *dada, struct archive *archive)
 {
     for (size_t i = 0; i < sizeof dada->axes / sizeof *dada->axes; i++) {
@@ -248,6 +267,7 @@ static status_t dada_open_file(const char *path, const struct job_layout *layout
     TRY_OUT(recorder_open(&archive->parts[0], &fd, &dada.file_bytes));
     dada.assumed = &archive->assumed;
     TRY_OUT(dada_read_header(&dada, &text));
+    TRY_OUT(dada_check_frames(&dada, fd));
     TRY_OUT(dada_describe(&dada, archive));
 out:
     text_free(&text);
