@@ -546,7 +546,7 @@ static status_t propose_see_dataset(struct proposal *p, hid_t dataset, const cha
     TRY_OUT(h5_dataset_of(dataset, p->path, &data));
     *is_of_data = data.count > 1;
     TRY_OUT(propose_describe(&data, name, &found, &is_it));
-    const char *power = found.is_compound ? NULL : propose_power_word(text_basename(name));
+    const char *power = propose_power_word(text_basename(name), !found.is_compound);
     if (is_it && power) {
         is_it = 0;
         TRY_OUT(text_add_shown(p->attributes,

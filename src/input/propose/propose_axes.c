@@ -385,7 +385,7 @@ status_t propose_find_axes(struct proposal *p)
     }
     TRY_OUT(axes_find_names(p, dataset, &names));
     for (int i = 0; i < axes->rank; i++) {
-        axes->power = axes->power ? axes->power : propose_power_word(names.name[i]);
+        axes->power = axes->power ? axes->power : propose_power_word(names.name[i], 1);
     }
     axes_by_names(p, &names);
     axes_find_pairs(p);

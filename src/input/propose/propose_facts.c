@@ -117,18 +117,21 @@ void propose_plain(const char *name, char out[PROPOSE_NAME])
     out[length] = '\0';
 }
 
-const char *propose_power_word(const char *name)
+const char *propose_power_word(const char *name, int is_real)
 {
-    static const char *const powers[] = {"stokes",  "power",       "intensity",  "waterfall",
-                                         "dynspec", "spectrogram", "dynamicspec"};
+    static const char *const powers[] = {
+        "visdata",   "visibilit", "correlat", "stokes", "power",       "intensity",  "wfall",
+        "waterfall", "dynspec",   "freqtime", "dmtime", "spectrogram", "dynamicspec"};
+    enum { CROSS = 3 /* the first are those of two stations, which may be complex */ };
+    const size_t count = is_real ? sizeof powers / sizeof *powers : CROSS;
     char plain[PROPOSE_NAME];
     propose_plain(name, plain);
-    for (size_t i = 0; i < sizeof powers / sizeof *powers; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (strstr(plain, powers[i])) {
             return powers[i];
         }
     }
-    return NULL;
+    return strcmp(plain, "vis") == 0 ? "vis" : NULL;
 }
 
 /* Returns whether values of a meaning can have a unit. */

@@ -53,9 +53,9 @@ struct propose_word propose_word_of(const char *name);
 enum { PROPOSE_NAME = 64 };
 void propose_plain(const char *name, char out[PROPOSE_NAME]);
 
-/* Returns the word in the name of a dataset or dimension by which real numbers are powers; NULL:
- * none. */
-const char *propose_power_word(const char *name);
+/* Returns the word in the name of a dataset or dimension by which numbers are powers, or (complex
+ * ones, too) visibilities; NULL: none. */
+const char *propose_power_word(const char *name, int is_real);
 
 /* A value whose name is a known word. */
 struct propose_fact {
