@@ -520,6 +520,12 @@ def mock_dada():
     expected = np.moveaxis(volts.reshape(20, 4, 128, 2), 0, 1).reshape(4, -1, 2).astype("f8")
     same(found[0, 0, 0], expected[..., 0] + 1j * expected[..., 1], "KAT-7: heaps of 128 samples")
     mock_dada_instruments()
+    packed = random.integers(0, 256, 600, dtype="u1")  # EDA (MWA): offset binary, a polarisation in each half of a byte
+    for more, offset in ({}, 8), ({"INSTRUMENT": "OTHER"}, 0), ({"ENCODING": "TWOSCOMPLEMENT"}, 0):
+        path = write_dada(scratch("eda.dada"), packed.tobytes(), **{"INSTRUMENT": "EDA", "NBIT": 4, "NDIM": 1, "NPOL": 2, "NCHAN": 1, "TSAMP": 0.125,
+                                                                    **more})
+        both = np.array([packed & 15, packed >> 4]).astype("f8")
+        same(voltages("eda", path)[0][0, 0, :, 0], both - 8 if offset else both - 16 * (both > 7), f"EDA's 4 bits, {more}")
     mock_dada_upm()
     mock_dada_lump()
     for bits, kind in (16, "<i2"), (16, ">i2"), (32, "<f4"):

@@ -266,9 +266,10 @@ static status_t dada_read_order(struct dada *dada)
 static const struct dada_instrument {
     const char *names[3];
     uint32_t bits, dims; /* 0: any */
-    uint32_t steps;      /* of a heap; 0: UDP_NSAMP; 1: unknown; 2: pairs that are not read */
-    enum axis axes[3];   /* in a heap, the slowest first */
-    int is_offset;       /* binary, without ENCODING */
+    uint32_t steps;    /* of a heap; 0: UDP_NSAMP, or time is first: no heaps; 1: unknown; 2: pairs
+                          that are not read */
+    enum axis axes[3]; /* in a heap, the slowest first */
+    int is_offset;     /* binary, without ENCODING */
 } instruments[] = {{{"MKBF"}, 0, 0, 256, {AXIS_POL, AXIS_CHAN, AXIS_TIME}, 0},
                    {{"MeerKAT"}, 8, 2, 256, {AXIS_POL, AXIS_CHAN, AXIS_TIME}, 0},
                    {{"KPSR"}, 8, 2, 128, {AXIS_POL, AXIS_CHAN, AXIS_TIME}, 0},
@@ -279,6 +280,7 @@ static const struct dada_instrument {
                    {{"Boreas", "BOREAS"}, 32, 2, 384, {AXIS_CHAN, AXIS_POL, AXIS_TIME}, 0},
                    {{"UWB", "Medusa", "Apollo"}, 32, 2, 1, {AXIS_TIME}, 0},
                    {{"Boreas", "BOREAS", "MKBFRo"}, 0, 2, 2, {AXIS_TIME}, 0},
+                   {{"EDA"}, 4, 1, 0, {AXIS_TIME}, 1},
                    {{"APSR"}, 0, 2, 1, {AXIS_TIME}, 0}};
 
 static const struct dada_instrument *dada_find_instrument(const struct dada *dada, const char *word)
@@ -342,7 +344,8 @@ static status_t dada_read_heap(struct dada *dada)
     if (one && one->is_offset && !dada_find(&dada->header, "ENCODING", order)) {
         dada->is_offset = 1;
     }
-    if (!one || dada->channels * dada->pols == 1 || (!is_last && one != instruments) ||
+    int is_plain = one && one->steps == 0 && one->axes[0] == AXIS_TIME;
+    if (!one || is_plain || dada->channels * dada->pols == 1 || (!is_last && one != instruments) ||
         dada->is_upper) {
         return STATUS_OK;
     }
