@@ -3,16 +3,13 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "compute/shared/agreement.h"
 #include "compute/synthesise.h"
 #include "dsp/fir/dual.h"
 #include "dsp/overlap.h"
 #include "tune/problem/problem_bank.h"
 #include "tune/problem/problems.h"
-#include "tune/trial.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

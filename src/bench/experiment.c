@@ -6,7 +6,6 @@
 #include "tune/problem/problems.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,12 +7,8 @@
 #ifndef VOLTMILL_COMPUTE_BACKEND_H
 #define VOLTMILL_COMPUTE_BACKEND_H
 
-#include "base/status.h"
 #include "base/terms.h"
 #include "base/text.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 typedef struct backend backend_t;
 typedef struct buffer buffer_t;

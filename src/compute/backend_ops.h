@@ -9,7 +9,6 @@
 #include "compute/dedisperse.h"
 #include "compute/device_side.h"
 #include "compute/filter.h"
-#include "compute/stage_ops.h"
 #include "compute/synthesise.h"
 
 /* Lets the backend fill `made`, of which `ops` and `spec` are set. Sets the pointer at `out` to it;

@@ -17,8 +17,6 @@
 #include "base/terms.h"
 #include "base/units.h"
 
-#include <stdint.h>
-
 struct time_axis {
     double first; /* centre of row 0, seconds after sample 0 of the observation */
     double step;  /* seconds from row to row */

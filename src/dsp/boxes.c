@@ -3,8 +3,6 @@
 
 #include "base/memory.h"
 
-#include <math.h>
-
 enum { BLOCK_CELLS = 64, BLOCK_WIDTHS = 16 };
 
 struct boxes boxes_of(uint32_t widths, double threshold, uint64_t outputs)

@@ -6,11 +6,7 @@
 #ifndef VOLTMILL_DSP_DELAY_MODEL_H
 #define VOLTMILL_DSP_DELAY_MODEL_H
 
-#include "base/status.h"
-#include "base/units.h"
 #include "dsp/geometry.h"
-
-#include <stdint.h>
 
 enum {
     DELAY_TERMS = 8,        /* of a polynomial of the geometry: degree 7 */

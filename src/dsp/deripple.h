@@ -20,8 +20,6 @@
 #include "base/status.h"
 #include "base/terms.h"
 
-#include <stdint.h>
-
 struct deripple {
     uint32_t reach;   /* samples to either side: 2 reach + 1 coefficients */
     double *half;     /* [reach + 1]: that in the middle first; free() */

@@ -6,9 +6,6 @@
 #include "base/status.h"
 #include "base/units.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 /* Orientation of the Earth; all 0: unknown. It is constant over an observation, though UT1 drifts
  * by about 1 ms a day. */
 struct earth {

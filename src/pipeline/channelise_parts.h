@@ -3,13 +3,9 @@
 #ifndef VOLTMILL_PIPELINE_CHANNELISE_PARTS_H
 #define VOLTMILL_PIPELINE_CHANNELISE_PARTS_H
 
-#include "compute/between.h"
 #include "compute/correlate.h"
-#include "compute/device_side.h"
-#include "pipeline/finish/finish.h"
 #include "pipeline/pipeline_kinds.h"
 #include "plan/beams_plan.h"
-#include "plan/channelise_plan.h"
 
 /* Weights: the share of a row's input that consists of good samples, for each stream; and the
  * treatment of rows with missing samples.

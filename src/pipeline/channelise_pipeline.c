@@ -1,12 +1,7 @@
 /* The stages of the filter bank in order: which samples a block reads, what the backend makes of
  * them, and what is written of it. */
-#include "pipeline/pipeline_kinds.h"
 
-#include "base/memory.h"
-#include "base/units.h"
-#include "dsp/steps.h"
 #include "pipeline/channelise_parts.h"
-#include "plan/array_plan.h"
 #include "plan/budget.h"
 #include "plan/plan_products.h"
 #include "plan/visibilities_plan.h"

@@ -1,10 +1,7 @@
 /* A block that the backend has done is weighed, finished and written; its power is looked at for
  * what leaves the range of floats. */
-#include "base/memory.h"
 #include "compute/shared/quantise.h"
 #include "pipeline/channelise_parts.h"
-#include "plan/array_plan.h"
-#include "plan/channelise_plan.h"
 #include "plan/plan_products.h"
 #include "product/ifs.h"
 

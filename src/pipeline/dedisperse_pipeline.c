@@ -1,13 +1,8 @@
 /* The stages of dedispersion in order: which samples of the filterbank a block takes, from the file
  * or from the device, and the sums that are written of it. */
-#include "base/memory.h"
 #include "compute/boxcar.h"
-#include "compute/device_side.h"
-#include "pipeline/device_carry.h"
-#include "pipeline/pipeline.h"
 #include "pipeline/pipeline_kinds.h"
 #include "pipeline/power_reader.h"
-#include "plan/dedisperse_plan.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* Which rows stay on the device, for whom and until when; and which files the passes mean. */
 #include "pipeline/device_carry.h"
 
-#include "base/memory.h"
 #include "plan/plan_products.h"
 
 /* Whether a dedispersion that is left to do takes its power from the product, or any (NULL). */

@@ -6,7 +6,6 @@
 
 #include "compute/device_side.h"
 #include "input/fbh5/fbh5.h"
-#include "io/file_rights.h"
 #include "plan/channelise_plan.h"
 
 struct device_carry {

@@ -1,7 +1,6 @@
 /* The first block goes through a pipeline of its own, of which only the scales are kept. */
 #include "pipeline/pipeline_kinds.h"
 
-#include "base/memory.h"
 #include "plan/plan_products.h"
 #include "product/ifs.h"
 

@@ -3,13 +3,10 @@
 #ifndef VOLTMILL_PIPELINE_PIPELINE_KINDS_H
 #define VOLTMILL_PIPELINE_PIPELINE_KINDS_H
 
-#include "compute/device_side.h"
 #include "pipeline/device_carry.h"
 #include "pipeline/finish/finish.h"
 #include "pipeline/pipeline.h"
-#include "plan/channelise_plan.h"
 #include "plan/dedisperse_plan.h"
-#include "plan/filter_plan.h"
 
 /* The synthesis and the filters of a job on a block, one after the other; intermediate rows stay
  * with the backend. */

@@ -1,7 +1,6 @@
 /* Reads rows, halves what cannot be read until it is found, and adds up in doubles. */
 #include "pipeline/power_reader.h"
 
-#include "base/memory.h"
 #include "compute/boxcar.h"
 
 #include <math.h>

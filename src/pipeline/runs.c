@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "dsp/fir/energy.h"
-#include "dsp/overlap.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 #ifndef VOLTMILL_PIPELINE_RUNS_H
 #define VOLTMILL_PIPELINE_RUNS_H
 
-#include "compute/shared/samples.h"
 #include "input/read/reader.h"
 #include "plan/filter_plan.h"
 

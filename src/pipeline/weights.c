@@ -1,10 +1,7 @@
 /* Missing samples of each stream, and the energies that its spectra lose by them. */
-#include "base/memory.h"
 #include "dsp/fir/energy.h"
 #include "pipeline/channelise_parts.h"
 #include "pipeline/runs.h"
-#include "plan/beams_plan.h"
-#include "plan/filter_plan.h"
 #include "plan/plan_products.h"
 #include "plan/visibilities_plan.h"
 

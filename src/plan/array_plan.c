@@ -1,9 +1,6 @@
 /* Delays become whole samples and phases; and baselines, delays and losses of an array as text. */
 #include "plan/array_plan.h"
 
-#include "base/memory.h"
-#include "base/units.h"
-#include "dsp/axes.h"
 #include "plan/beams_plan.h"
 
 #include <inttypes.h>

@@ -3,10 +3,7 @@
 #ifndef VOLTMILL_PLAN_ARRAY_PLAN_H
 #define VOLTMILL_PLAN_ARRAY_PLAN_H
 
-#include "base/text.h"
-#include "dsp/delay_model.h"
 #include "input/array_job.h"
-#include "input/array_table.h"
 #include "plan/channelise_plan.h"
 
 struct array_lines {

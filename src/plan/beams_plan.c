@@ -1,7 +1,6 @@
 /* Directions of beams become phases relative to the array's centre. */
 #include "plan/beams_plan.h"
 
-#include "base/memory.h"
 #include "compute/shared/beam_weights.h"
 
 #include <math.h>

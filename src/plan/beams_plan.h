@@ -4,7 +4,6 @@
 #ifndef VOLTMILL_PLAN_BEAMS_PLAN_H
 #define VOLTMILL_PLAN_BEAMS_PLAN_H
 
-#include "compute/between.h"
 #include "plan/array_plan.h"
 
 struct beams_plan {

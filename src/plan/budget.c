@@ -1,13 +1,8 @@
 /* The memory that work takes, however it is cut: of blocks, of groups of streams, of all else. */
 #include "plan/budget.h"
 
-#include "base/memory.h"
-#include "base/units.h"
-#include "compute/backend.h"
 #include "compute/device_side.h"
-#include "input/read/reader.h"
 #include "plan/beams_plan.h"
-#include "plan/channelise_plan.h"
 #include "plan/plan_products.h"
 #include "plan/visibilities_plan.h"
 #include "product/codec.h"
@@ -15,9 +10,6 @@
 #include "product/export/export_rows.h"
 #include "product/ifs.h"
 #include "product/medians.h"
-
-#include <math.h>
-#include <stdio.h>
 
 const uint64_t budget_reach_bytes[] = {
     [REACH_HDF5] = 24 << 20, [REACH_PIECES] = 0, [REACH_TABLE] = 24 << 20};

@@ -1,17 +1,11 @@
 /* How work is cut so that it fits: groups of streams, chunks, blocks. */
 #include "plan/channelise_cut.h"
 
-#include "base/memory.h"
-#include "base/units.h"
-#include "compute/backend.h"
 #include "compute/device_side.h"
-#include "input/read/reader.h"
 #include "plan/budget.h"
 #include "plan/plan_products.h"
-#include "plan/visibilities_plan.h"
 
 #include <math.h>
-#include <stdio.h>
 
 enum {
     PAGE = 4096,            /* chunk borders in products, so that network clients share no page;

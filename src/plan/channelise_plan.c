@@ -1,23 +1,18 @@
 /* Works a filter bank out: rows, channels, coefficients, products, bytes; and what to say of it. */
 #include "plan/channelise_plan.h"
 
-#include "base/units.h"
 #include "dsp/fir/filter_report.h"
-#include "dsp/fir/prototype.h"
 #include "io/machine.h"
-#include "plan/array_plan.h"
 #include "plan/beams_plan.h"
 #include "plan/channelise_cut.h"
 #include "plan/flag_mask.h"
 #include "plan/plan_products.h"
-#include "plan/stage_plan.h"
 #include "plan/visibilities_plan.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 uint32_t channelise_plan_threads(const struct job *job, int local_size)

@@ -2,15 +2,12 @@
  * come. */
 #include "plan/dedisperse_plan.h"
 
-#include "base/memory.h"
-#include "dsp/dispersion/dispersion.h"
 #include "product/ifs.h"
 #include "product/kind/bank_axes.h"
 
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 

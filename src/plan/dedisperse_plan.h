@@ -5,8 +5,6 @@
 
 #include "compute/dedisperse.h"
 #include "dsp/boxes.h"
-#include "dsp/overlap.h"
-#include "input/fbh5/fbh5.h"
 #include "plan/channelise_plan.h"
 #include "product/kind/dedispersed_kind.h"
 

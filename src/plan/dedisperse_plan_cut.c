@@ -13,7 +13,6 @@
  * MOST_CHUNKS chunks unless memory wants more groups. So time is cut as long as pieces are long
  * against the overlap, then DMs. It is a function of the job, the filterbank and the backend, never
  * of the number of ranks. */
-#include "base/memory.h"
 #include "compute/boxcar.h"
 #include "compute/device_side.h"
 #include "io/crc.h"

@@ -2,11 +2,9 @@
 #include "plan/filter_coefficients.h"
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "dsp/fir/fir_design.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

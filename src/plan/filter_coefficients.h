@@ -3,13 +3,9 @@
 #ifndef VOLTMILL_PLAN_FILTER_COEFFICIENTS_H
 #define VOLTMILL_PLAN_FILTER_COEFFICIENTS_H
 
-#include "base/status.h"
-#include "base/units.h"
 #include "dsp/deripple.h"
 #include "dsp/fir/prototype.h"
 #include "job/job.h"
-
-#include <stdint.h>
 
 /* The band of samples as a filter gets them: a component at v Hz on the sky has the frequency
  * f = sideband (v - centre), of real samples sideband (v - centre) + rate / 4. */

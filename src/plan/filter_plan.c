@@ -2,17 +2,12 @@
  * units and spectra back to rows of filters and samples of the archive. */
 #include "plan/filter_plan.h"
 
-#include "base/memory.h"
-#include "base/units.h"
 #include "dsp/dispersion/dispersion.h"
 #include "plan/array_plan.h"
-#include "plan/channelise_plan.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { STRIDE = 16 /* rows: 64 bytes of the smallest */ };
 

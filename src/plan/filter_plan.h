@@ -8,9 +8,6 @@
 
 #include "compute/filter.h"
 #include "dsp/dispersion/chirp.h"
-#include "dsp/overlap.h"
-#include "input/archive.h"
-#include "job/job.h"
 #include "plan/filter_coefficients.h"
 #include "plan/stage_plan.h"
 

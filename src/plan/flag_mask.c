@@ -2,15 +2,12 @@
 #include "plan/flag_mask.h"
 
 #include "base/memory.h"
-#include "base/text.h"
-#include "base/units.h"
 #include "io/file.h"
 #include "product/flagged.h"
 #include "product/kind/bank_axes.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,10 +1,6 @@
 /* Products, one by one: which channels are kept of what the bank makes, how many bytes that is. */
 #include "plan/plan_products.h"
 
-#include "base/memory.h"
-#include "base/status.h"
-#include "base/text.h"
-#include "base/units.h"
 #include "dsp/dft.h"
 #include "plan/flag_mask.h"
 #include "plan/visibilities_plan.h"
@@ -15,8 +11,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

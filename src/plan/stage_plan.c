@@ -2,7 +2,6 @@
 #include "plan/stage_plan.h"
 
 #include "base/memory.h"
-#include "base/units.h"
 #include "dsp/fir/dual.h"
 #include "dsp/fir/prototype.h"
 #include "input/coefficients.h"

@@ -1,9 +1,6 @@
 /* Pairs of stations by their names, and the specification of their correlation. */
 #include "plan/visibilities_plan.h"
 
-#include "base/memory.h"
-#include "base/units.h"
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #ifndef VOLTMILL_RANKS_AGREE_H
 #define VOLTMILL_RANKS_AGREE_H
 
-#include "base/status.h"
 #include "base/text.h"
 
 #include <mpi.h>

@@ -10,7 +10,6 @@
 #include "ranks/stop.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -15,12 +15,10 @@
 #ifndef VOLTMILL_RANKS_DRIVER_H
 #define VOLTMILL_RANKS_DRIVER_H
 
-#include "base/status.h"
 #include "base/text.h"
 #include "ranks/progress.h"
 
 #include <mpi.h>
-#include <stdint.h>
 
 typedef struct driver driver_t;
 

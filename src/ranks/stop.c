@@ -10,10 +10,8 @@
 #include "ranks/liveness.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

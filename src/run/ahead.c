@@ -1,7 +1,6 @@
 /* The parent packs the specs of its banks; each child creates all of them, from another one on. */
 #include "run/ahead.h"
 
-#include "base/memory.h"
 #include "io/cache.h"
 #include "io/machine.h"
 

@@ -4,7 +4,6 @@
 #ifndef VOLTMILL_RUN_AHEAD_H
 #define VOLTMILL_RUN_AHEAD_H
 
-#include "io/apart.h"
 #include "plan/channelise_plan.h"
 
 /* The work of such a process. */

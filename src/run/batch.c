@@ -3,8 +3,6 @@
 #include "run/batch.h"
 
 #include "base/display.h"
-#include "base/memory.h"
-#include "input/inputs.h"
 #include "input/open.h"
 #include "io/file.h"
 #include "io/folder.h"
@@ -16,7 +14,6 @@
 #include <glob.h>
 #include <inttypes.h>
 #include <regex.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,11 +3,8 @@
 #ifndef VOLTMILL_RUN_BATCH_H
 #define VOLTMILL_RUN_BATCH_H
 
-#include "base/text.h"
 #include "job/job.h"
 #include "run/run.h"
-
-#include <stdint.h>
 
 /* Observations by name. The files of each are a file, a folder, a pattern that matches all files of
  * a sequence, or some files of a sequence, one a line. */

@@ -3,15 +3,10 @@
 
 #include "base/clock.h"
 #include "base/display.h"
-#include "base/memory.h"
-#include "base/text.h"
-#include "base/units.h"
-#include "compute/filter.h"
 #include "pipeline/pipeline_kinds.h"
 #include "plan/plan_products.h"
 #include "ranks/agree.h"
 #include "run/ahead.h"
-#include "run/run.h"
 #include "run/share.h"
 #include "tune/problem/problems.h"
 

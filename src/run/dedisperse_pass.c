@@ -1,17 +1,10 @@
 /* Plans dedispersions, their filterbanks there or foreseen, and does them; and the merge of series,
  * whose pipeline copies rows out of the files of several passes. */
 #include "base/display.h"
-#include "base/memory.h"
-#include "base/units.h"
-#include "input/archive.h"
-#include "input/fbh5/fbh5.h"
-#include "input/hdf5/sources.h"
 #include "input/open.h"
 #include "io/file.h"
 #include "pipeline/pipeline_kinds.h"
-#include "plan/dedisperse_plan.h"
 #include "product/candidates.h"
-#include "product/product.h"
 #include "ranks/agree.h"
 #include "run/passes.h"
 #include "run/share.h"

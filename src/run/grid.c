@@ -1,16 +1,11 @@
 /* The jobs that a semi-coherent search consists of, and what earlier runs have done of them. */
 #include "run/grid.h"
 
-#include "base/memory.h"
-#include "dsp/dispersion/dispersion.h"
 #include "input/coefficients.h"
-#include "input/inputs.h"
 #include "io/file.h"
-#include "io/file_rights.h"
 #include "io/folder.h"
 #include "io/mark.h"
 #include "output/journal.h"
-#include "product/product.h"
 #include "ranks/agree.h"
 
 #include <fcntl.h>

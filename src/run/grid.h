@@ -13,8 +13,6 @@
 #ifndef VOLTMILL_RUN_GRID_H
 #define VOLTMILL_RUN_GRID_H
 
-#include "input/archive.h"
-#include "job/job.h"
 #include "run/resume.h"
 #include "run/run.h"
 

@@ -4,15 +4,11 @@
 
 #include "base/clock.h"
 #include "base/display.h"
-#include "base/memory.h"
-#include "base/text.h"
 #include "io/cache.h"
 #include "ranks/agree.h"
 #include "ranks/liveness.h"
-#include "ranks/stop.h"
 #include "run/share.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -7,15 +7,10 @@
 #ifndef VOLTMILL_RUN_PASS_H
 #define VOLTMILL_RUN_PASS_H
 
-#include "base/status.h"
-#include "base/units.h"
-#include "output/output_spec.h"
 #include "output/outputs.h"
 #include "pipeline/pipeline.h"
 #include "ranks/stop.h"
 #include "run/run.h"
-
-#include <stdint.h>
 
 /* Speed of earlier passes on this machine. Runs store it in the cache folder, plans read it. */
 

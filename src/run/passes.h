@@ -6,13 +6,9 @@
 #ifndef VOLTMILL_RUN_PASSES_H
 #define VOLTMILL_RUN_PASSES_H
 
-#include "input/archive.h"
-#include "job/job.h"
 #include "pipeline/device_carry.h"
-#include "plan/channelise_plan.h"
 #include "run/grid.h"
 #include "run/pass.h"
-#include "run/resume.h"
 #include "tune/tuning.h"
 
 struct dedisperse_pass {

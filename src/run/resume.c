@@ -1,20 +1,12 @@
 /* Checks which files of a job are complete, and whether that job made them. */
 #include "run/resume.h"
 
-#include "base/memory.h"
 #include "input/open.h"
 #include "io/file.h"
-#include "io/file_rights.h"
-#include "output/journal.h"
-#include "output/journal_head.h"
-#include "output/output_spec.h"
 #include "output/outputs.h"
-#include "product/product.h"
-#include "product/stamp.h"
 
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Whether a file that is there was made by this very job, of these very inputs.
  *

@@ -4,7 +4,6 @@
 #define VOLTMILL_RUN_RESUME_H
 
 #include "input/archive.h"
-#include "job/job.h"
 
 struct resume {
     int channelise;                 /* its products are complete */

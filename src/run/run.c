@@ -4,31 +4,15 @@
 
 #include "base/clock.h"
 #include "base/display.h"
-#include "base/memory.h"
-#include "base/units.h"
-#include "compute/device_side.h"
 #include "dsp/dispersion/patterns.h"
-#include "input/archive.h"
-#include "io/file.h"
-#include "io/file_rights.h"
-#include "output/journal.h"
-#include "output/output_spec.h"
-#include "pipeline/device_carry.h"
-#include "plan/dedisperse_plan.h"
 #include "product/candidates.h"
 #include "product/export/export_file.h"
-#include "product/product.h"
 #include "ranks/agree.h"
-#include "ranks/stop.h"
 #include "run/passes.h"
-#include "run/resume.h"
 #include "run/share.h"
-#include "tune/store.h"
-#include "tune/trial.h"
 
 #include <omp.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,25 +1,18 @@
 /* Rank 0 reads the job and opens the archive; then one backend is found for all. */
 #include "run/share.h"
 
-#include "base/memory.h"
 #include "base/pool.h"
-#include "base/units.h"
-#include "dsp/boxes.h"
 #include "dsp/dispersion/ddplan.h"
-#include "dsp/fir/prototype.h"
 #include "input/array_job.h"
 #include "input/coefficients.h"
 #include "input/open.h"
 #include "io/machine.h"
 #include "job/yaml/yaml_file.h"
 #include "plan/dedisperse_plan.h"
-#include "plan/filter_plan.h"
-#include "plan/stage_plan.h"
 #include "ranks/agree.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,10 +2,8 @@
 #ifndef VOLTMILL_RUN_SHARE_H
 #define VOLTMILL_RUN_SHARE_H
 
-#include "base/text.h"
 #include "compute/backend.h"
 #include "input/archive.h"
-#include "job/job.h"
 
 #include <mpi.h>
 

@@ -8,8 +8,6 @@
 #include "tune/problem.h"
 #include "tune/trial.h"
 
-#include <stdint.h>
-
 /* Configuration i is values[i].
  *
  *   values    uint32 [count][nparameters]   by rank, the most promising first: the model's where

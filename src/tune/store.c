@@ -5,14 +5,12 @@
 #include "base/units.h"
 #include "io/cache.h"
 #include "io/file.h"
-#include "io/file_rights.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>

@@ -10,7 +10,6 @@
 #ifndef VOLTMILL_TUNE_STORE_H
 #define VOLTMILL_TUNE_STORE_H
 
-#include "base/status.h"
 #include "base/text.h"
 
 #include <stdint.h>

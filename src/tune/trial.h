@@ -5,8 +5,6 @@
 
 #include "compute/backend.h"
 
-#include <stdint.h>
-
 /* When a search must end, its setup and compiling included. All zero: never. */
 struct tune_time {
     double from, until;      /* by clock_now(); until 0: as long as it takes */

@@ -3,7 +3,6 @@
 #ifndef VOLTMILL_TUNE_TUNING_H
 #define VOLTMILL_TUNE_TUNING_H
 
-#include "tune/problem.h"
 #include "tune/search.h"
 
 /* Result of a look-up in the database: the same case, or the nearest one whose configuration fits

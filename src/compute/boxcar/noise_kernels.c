@@ -4,7 +4,6 @@
 #include "compute/boxcar/boxcar_kernels.h"
 
 #include <math.h>
-#include <string.h>
 
 enum {
     SUMS = 16,       /* lanes of a cell's sums, whatever the registers */

@@ -9,7 +9,6 @@
 #include "compute/cpu/filter/filter_kernels.h"
 #include "compute/cpu/ppf/synthesis_kernels.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

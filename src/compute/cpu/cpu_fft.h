@@ -6,12 +6,8 @@
 #ifndef VOLTMILL_COMPUTE_CPU_CPU_FFT_H
 #define VOLTMILL_COMPUTE_CPU_CPU_FFT_H
 
-#include "base/status.h"
 #include "base/terms.h"
 #include "base/text.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 /* `batch` rows at once:
  *

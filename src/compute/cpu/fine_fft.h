@@ -17,12 +17,8 @@
 #ifndef VOLTMILL_COMPUTE_CPU_FINE_FFT_H
 #define VOLTMILL_COMPUTE_CPU_FINE_FFT_H
 
-#include "base/status.h"
 #include "compute/cpu/cpu_fft.h"
 #include "compute/cpu/ppf/kernels.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 enum { SIDE_STAGES = 6, SIDE_LEAST = 16, SIDE_MOST = 8192 };
 

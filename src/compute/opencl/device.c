@@ -13,8 +13,6 @@
 #include "compute/backend_ops.h"
 
 #include <pthread.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

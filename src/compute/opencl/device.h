@@ -3,7 +3,6 @@
 #ifndef VOLTMILL_COMPUTE_OPENCL_DEVICE_H
 #define VOLTMILL_COMPUTE_OPENCL_DEVICE_H
 
-#include "base/status.h"
 #include "base/text.h"
 
 #ifndef CL_TARGET_OPENCL_VERSION

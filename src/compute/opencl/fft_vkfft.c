@@ -10,8 +10,6 @@
 
 #include "base/memory.h"
 
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 static device_t *vkfft_device_of(cl_device_id *id)

@@ -3,7 +3,6 @@
 #define VOLTMILL_COMPUTE_OPENCL_OPENCL_H
 
 #include "compute/backend_ops.h"
-#include "compute/opencl/device.h"
 #include "compute/opencl/program.h"
 
 /* Memory of the host that a driver and its compiler take. */

@@ -1,9 +1,7 @@
 /* The OpenCL backend: opening a device, and the table. */
 #include "base/memory.h"
 #include "base/units.h"
-#include "compute/opencl/device.h"
 #include "compute/opencl/opencl.h"
-#include "compute/opencl/program.h"
 #include "io/cache.h"
 
 #include <CL/cl_ext.h>

@@ -1,7 +1,6 @@
 /* Beams on an OpenCL device: kernels/beamform.cl. */
 #include "base/memory.h"
 #include "compute/opencl/opencl.h"
-#include "compute/opencl/program.h"
 #include "compute/shared/beam_weights.h"
 
 #include <stdlib.h>

@@ -7,17 +7,12 @@
  * small enough to stay in its core's second-level cache, and is woken up for these alone: waking
  * all for each piece took ten times as long as sending it. */
 #include "base/memory.h"
-#include "base/pool.h"
 #include "base/thread.h"
-#include "compute/backend_ops.h"
 #include "compute/opencl/deinterleave.h"
-#include "compute/opencl/device.h"
 #include "compute/opencl/opencl.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 
 enum { KEPT_INGESTED = -1 /* where others are kept by their use */ };

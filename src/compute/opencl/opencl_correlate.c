@@ -1,9 +1,7 @@
 /* The stage `correlate` on an OpenCL device: rotates spectra if need be and sums their powers, sums
  * pairs of inputs dump by dump, averages channels. */
 #include "base/memory.h"
-#include "compute/opencl/device.h"
 #include "compute/opencl/opencl.h"
-#include "compute/opencl/program.h"
 #include "compute/shared/correlate_table.h"
 #include "compute/shared/grains.h"
 

@@ -6,8 +6,6 @@
 #ifndef VOLTMILL_COMPUTE_OPENCL_OPENCL_FFT_H
 #define VOLTMILL_COMPUTE_OPENCL_OPENCL_FFT_H
 
-#include "base/terms.h"
-#include "compute/opencl/device.h"
 #include "compute/opencl/program.h"
 
 typedef struct fft fft_t;

@@ -6,7 +6,6 @@
 
 #include "compute/opencl/opencl.h"
 #include "compute/opencl/opencl_fft.h"
-#include "compute/opencl/program.h"
 
 /* Parameters of a stream: [nstreams] of these on the device, long2 for kernels. */
 struct filter_stream {

@@ -3,7 +3,6 @@
  * worth a closer look. */
 #include "base/memory.h"
 #include "compute/opencl/opencl.h"
-#include "compute/opencl/program.h"
 
 #include <math.h>
 

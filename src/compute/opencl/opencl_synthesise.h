@@ -3,7 +3,6 @@
 #define VOLTMILL_COMPUTE_OPENCL_OPENCL_SYNTHESISE_H
 
 #include "compute/opencl/opencl_fft.h"
-#include "compute/opencl/program.h"
 #include "compute/synthesise.h"
 
 /* Makes shape number i of the fused kernel for a problem, the most promising first. Returns 1, or

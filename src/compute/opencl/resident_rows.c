@@ -3,7 +3,6 @@
  * that takes them. */
 #include "base/memory.h"
 #include "compute/opencl/opencl.h"
-#include "compute/opencl/program.h"
 
 #include <stdlib.h>
 #include <string.h>

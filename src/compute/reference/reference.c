@@ -7,9 +7,7 @@
 #include "dsp/dft.h"
 #include "dsp/steps.h"
 
-#include <complex.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Dedispersion as the formula says, in double. */
 

@@ -14,8 +14,6 @@
 
 #include "base/terms.h"
 
-#include <stdint.h>
-
 /* Result of the comparison so far. Begins with zeros; may be added up over ranks. */
 struct agreement {
     double errors, numbers; /* sums of squares */

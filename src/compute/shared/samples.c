@@ -2,7 +2,6 @@
 #include "compute/shared/samples.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 /* One stored number as a double; *is_missing is set when it is none. */

@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "dsp/dft.h"
 
-#include <complex.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include "dsp/dft.h"
 #include "dsp/fir/prototype.h"
 
-#include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 

@@ -22,11 +22,8 @@
 #ifndef VOLTMILL_DSP_FIR_PROTOTYPE_H
 #define VOLTMILL_DSP_FIR_PROTOTYPE_H
 
-#include "base/status.h"
 #include "base/terms.h"
 #include "base/text.h"
-
-#include <stdint.h>
 
 /* ---- Kaiser's window and his formulas for the filters that it makes ----
  *

@@ -1,10 +1,8 @@
 /* The channels of a product: divided by the gain of what was before the filter bank
  * (plan/plan_products.c); a part of them kept, coarse channels side by side, with the mean of
  * `average` neighbours: in place, since rows only become shorter. */
-#include "base/memory.h"
 #include "pipeline/finish/finish.h"
 #include "plan/plan_products.h"
-#include "product/flagged.h"
 #include "product/kind/bank_axes.h"
 
 #include <math.h>

@@ -3,10 +3,8 @@
  * once where none becomes shorter, else into other memory. */
 #include "pipeline/finish/finish.h"
 
-#include "base/memory.h"
 #include "base/wide.h"
 #include "plan/plan_products.h"
-#include "product/flagged.h"
 #include "product/ifs.h"
 
 #include <math.h>

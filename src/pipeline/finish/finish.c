@@ -1,7 +1,6 @@
 /* The chain of steps. */
 #include "pipeline/finish/finish.h"
 
-#include "base/memory.h"
 #include "plan/budget.h"
 #include "plan/plan_products.h"
 

@@ -10,12 +10,8 @@
 
 #include "base/pool.h"
 #include "compute/shared/agreement.h"
-#include "dsp/stokes.h"
 #include "plan/channelise_plan.h"
 #include "product/flagged.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 /* Combination of polarisations, stations and beams: rows of a filter bank become rows of ifs.
  * Polarisations become Stokes parameters; stations and beams are summed, each antenna scaled as if

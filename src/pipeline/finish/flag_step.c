@@ -1,18 +1,13 @@
 /* The first step of flagged power: cells are flagged, and what is good of them becomes dumps, whose
  * weights are each channel's own. */
-#include "base/memory.h"
 #include "base/wide.h"
 #include "dsp/kurtosis.h"
 #include "io/file.h"
 #include "pipeline/finish/finish.h"
-#include "plan/channelise_plan.h"
 #include "plan/flag_mask.h"
 #include "plan/plan_products.h"
-#include "product/flagged.h"
-#include "product/kind/bank_axes.h"
 
 #include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
  * counts of clipped numbers are added up until a block is whole. */
 #include "pipeline/finish/finish.h"
 
-#include "base/memory.h"
 #include "plan/plan_products.h"
 #include "product/ifs.h"
 

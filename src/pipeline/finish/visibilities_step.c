@@ -2,7 +2,6 @@
  * number, and those of too small a weight become NaN. */
 #include "pipeline/finish/finish.h"
 
-#include "base/memory.h"
 #include "plan/visibilities_plan.h"
 
 #include <math.h>

@@ -7,7 +7,6 @@
 #include "base/units.h"
 #include "tune/problem/problem_bank.h"
 #include "tune/problem/problems.h"
-#include "tune/search.h"
 #include "tune/tuning.h"
 
 #include <math.h>

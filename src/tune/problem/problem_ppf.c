@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "tune/problem/problems.h"
-#include "tune/search.h"
 #include "tune/tuning.h"
 
 #include <inttypes.h>

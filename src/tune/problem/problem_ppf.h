@@ -3,7 +3,6 @@
 #ifndef VOLTMILL_TUNE_PROBLEM_PROBLEM_PPF_H
 #define VOLTMILL_TUNE_PROBLEM_PROBLEM_PPF_H
 
-#include "tune/problem.h"
 #include "tune/problem/problem_bank.h"
 
 /* Spectra of a window of comparison, one at the beginning and one at the end: dumps are no longer,

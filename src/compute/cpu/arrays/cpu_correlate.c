@@ -8,7 +8,6 @@
 #include "compute/cpu/arrays/correlate_kernels.h"
 #include "compute/cpu/cpu.h"
 #include "compute/shared/correlate_table.h"
-#include "compute/shared/grains.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,9 +4,6 @@
 #include "base/memory.h"
 #include "compute/cpu/cpu.h"
 #include "compute/cpu/dedisperse/cpu_tree.h"
-#include "compute/cpu/dedisperse/strips.h"
-#include "compute/dedisperse.h"
-#include "compute/shared/dedisperse_table.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #define VOLTMILL_COMPUTE_CPU_DEDISPERSE_CPU_TREE_H
 
 #include "compute/cpu/dedisperse/strips.h"
-#include "compute/dedisperse.h"
 #include "compute/shared/dedisperse_table.h"
 
 enum {

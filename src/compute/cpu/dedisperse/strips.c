@@ -1,7 +1,6 @@
 /* The kernels of strips.h, compiled once for each instruction set (base/lanes.h). */
 #include "compute/cpu/dedisperse/strips.h"
 #include "base/lanes.h"
-#include "compute/dedisperse.h"
 
 /* Registers of a pass over the channels. */
 enum { PASS = LANES == 16 ? 8 : 4, PASS_BYTES = VECTOR * PASS };

@@ -1,7 +1,6 @@
 /* Long filters on the CPU: made, and what they take. */
 #include "base/memory.h"
 #include "compute/cpu/cpu.h"
-#include "compute/cpu/filter/filter_samples.h"
 #include "compute/cpu/filter/overlap_save.h"
 #include "dsp/overlap.h"
 

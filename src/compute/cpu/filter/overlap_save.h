@@ -2,7 +2,6 @@
 #ifndef VOLTMILL_COMPUTE_CPU_FILTER_OVERLAP_SAVE_H
 #define VOLTMILL_COMPUTE_CPU_FILTER_OVERLAP_SAVE_H
 
-#include "compute/cpu/filter/filter_kernels.h"
 #include "compute/cpu/filter/filter_samples.h"
 
 typedef struct convolution convolution_t;

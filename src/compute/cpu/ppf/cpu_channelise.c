@@ -1,16 +1,9 @@
 /* The CPU backend: unpack, FIR, FFT, detection and integration in cache-sized batches. Here it is
  * chosen how, and made. */
 #include "base/memory.h"
-#include "base/pool.h"
-#include "base/text.h"
-#include "compute/cpu/fine_fft.h"
 #include "compute/cpu/ppf/cpu_channelise_parts.h"
-#include "compute/cpu/ppf/sums.h"
-#include "compute/shared/grains.h"
-#include "dsp/steps.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static int channelise_is_summed(const struct channelise_output *output)

@@ -2,13 +2,9 @@
  * or of a pair, whose samples are without gaps, or are deinterleaved first. And their filter: how
  * wide columns are, and the pass over them. */
 #include "base/memory.h"
-#include "base/pool.h"
 #include "compute/cpu/ppf/cpu_channelise_parts.h"
-#include "compute/shared/grains.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum {
     WINDOW_BYTES = 20 << 10, /* of the first-level cache, for a piece of the taps */

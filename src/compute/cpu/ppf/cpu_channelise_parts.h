@@ -3,10 +3,8 @@
 #ifndef VOLTMILL_COMPUTE_CPU_PPF_CPU_CHANNELISE_PARTS_H
 #define VOLTMILL_COMPUTE_CPU_PPF_CPU_CHANNELISE_PARTS_H
 
-#include "compute/channelise.h"
 #include "compute/cpu/cpu.h"
 #include "compute/cpu/fine_fft.h"
-#include "compute/cpu/ppf/kernels.h"
 #include "compute/cpu/ppf/sums.h"
 #include "compute/shared/clipped.h"
 #include "compute/shared/grains.h"

@@ -9,8 +9,6 @@
 #include "compute/cpu/ppf/cpu_channelise_parts.h"
 #include "dsp/steps.h"
 
-#include <string.h>
-
 /* From spectra to what leaves the filter bank: those that are kept go where they belong, power and
  * what else is detected is added up, grain by grain. */
 

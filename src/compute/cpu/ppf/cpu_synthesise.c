@@ -1,5 +1,4 @@
 /* The CPU's synthesis: made, and what it takes. */
-#include "base/clock.h"
 #include "base/memory.h"
 #include "compute/cpu/cpu.h"
 #include "compute/cpu/cpu_fft.h"
@@ -7,7 +6,6 @@
 #include "compute/cpu/ppf/synthesis_kernels.h"
 #include "dsp/overlap.h"
 
-#include <fftw3.h>
 #include <stdlib.h>
 #include <string.h>
 

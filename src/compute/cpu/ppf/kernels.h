@@ -8,11 +8,7 @@
 #define VOLTMILL_COMPUTE_CPU_PPF_KERNELS_H
 
 #include "base/simd.h"
-#include "compute/backend.h"
 #include "compute/shared/samples.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 enum {
     MOST_LANES = 16,

@@ -2,11 +2,9 @@
  * the sub-bands of one step after the other fill the same memory. The kernel is built for its
  * shape; delays become tables of tiles. */
 #include "base/memory.h"
-#include "compute/opencl/dedisperse/dedisperse_shape.h"
 #include "compute/opencl/dedisperse/dedisperse_space.h"
 #include "compute/opencl/dedisperse/tree_tables.h"
 #include "compute/opencl/opencl.h"
-#include "compute/opencl/program.h"
 #include "compute/shared/dedisperse_table.h"
 #include "io/cache.h"
 

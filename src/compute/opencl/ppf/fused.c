@@ -1,5 +1,4 @@
 /* Tables of shapes that are known to be good, all that can be, and what each means. */
-#include "compute/opencl/ppf/ppf_steps.h"
 
 #include "base/memory.h"
 #include "compute/opencl/deinterleave.h"

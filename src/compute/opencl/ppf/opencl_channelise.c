@@ -3,10 +3,8 @@
 #include "compute/opencl/ppf/opencl_channelise.h"
 
 #include "base/memory.h"
-#include "compute/backend_ops.h"
 #include "compute/opencl/deinterleave.h"
 #include "compute/opencl/opencl.h"
-#include "compute/opencl/program.h"
 #include "compute/shared/grains.h"
 
 #include <math.h>

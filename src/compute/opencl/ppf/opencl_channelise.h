@@ -5,7 +5,6 @@
 
 #include "compute/opencl/opencl_fft.h"
 #include "compute/opencl/ppf/fine.h"
-#include "compute/opencl/ppf/ppf_steps.h"
 
 typedef struct ppf ppf_t;
 

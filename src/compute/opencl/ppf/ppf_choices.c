@@ -3,7 +3,6 @@
 #include "compute/opencl/opencl.h"
 #include "compute/opencl/ppf/mixed.h"
 #include "compute/opencl/ppf/opencl_channelise.h"
-#include "compute/opencl/program.h"
 
 #include <stdlib.h>
 
