@@ -1,26 +1,6 @@
 /* The table of backends, and the facts about a kind that are needed before one is opened. */
 #include "compute/backend_ops.h"
 
-int backend_has_gpu(void)
-{
-#ifdef VOLTMILL_OPENCL
-    return opencl_has_gpu();
-#else
-    return 0;
-#endif
-}
-
-int backend_builds_apart(const char *device, struct text *out)
-{
-#ifdef VOLTMILL_OPENCL
-    return opencl_builds_apart(device, out);
-#else
-    (void)device;
-    (void)out;
-    return 0;
-#endif
-}
-
 enum backend_kind backend_automatic(int has_gpu)
 {
     return has_gpu ? BACKEND_OPENCL : BACKEND_CPU;
@@ -31,30 +11,34 @@ enum backend_kind backend_settle(enum backend_kind kind)
     return kind != BACKEND_AUTO ? kind : backend_automatic(backend_has_gpu());
 }
 
+#ifndef VOLTMILL_OPENCL
+/* These functions are the OpenCL backend's. */
+int backend_has_gpu(void)
+{
+    return 0;
+}
+
+int backend_builds_apart(const char *device, struct text *out)
+{
+    (void)device;
+    (void)out;
+    return 0;
+}
+
 void backend_begin(void)
 {
-#ifdef VOLTMILL_OPENCL
-    opencl_begin("");
-#endif
 }
 
 void backend_see_one(const struct backend_options *options)
 {
-#ifdef VOLTMILL_OPENCL
-    opencl_see_one(options);
-#else
     (void)options;
-#endif
 }
 
 status_t backend_devices(struct text *out)
 {
-#ifdef VOLTMILL_OPENCL
-    return opencl_devices(out);
-#else
     return text_add(out, "none: this voltmill was built without OpenCL\n");
-#endif
 }
+#endif
 
 /* Returns the table of a kind; NULL if it was not built. */
 static const struct backend_ops *backend_ops_of(enum backend_kind kind)

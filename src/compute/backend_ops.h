@@ -11,12 +11,15 @@
 #include "compute/filter.h"
 #include "compute/synthesise.h"
 
-/* Lets the backend fill `made`, of which `ops` and `spec` are set. Sets the pointer at `out` to it;
- * after a failure destroys it. Fails with USAGE, DEVICE. */
-status_t stage_create(backend_t *backend, void *made, void *out);
+/* Makes an object of a stage, `what` in messages: with `table` (struct filter_ops ...) as its
+ * `ops`, and with the `size` bytes of `spec`; the backend fills the rest. Sets the pointer at `out`
+ * to it. Fails with USAGE, DEVICE. */
+status_t stage_create(backend_t *backend, const void *table, const void *spec, size_t size,
+                      const char *what, void *out);
 
 /* Each backend's own objects begin with these. `ops` of backends and buffers are set after open()
- * and buffer_create(), those of stages before create(). Other objects' own create() sets them. */
+ * and buffer_create(), those of stages before create(), as `spec` is, which comes next. Other
+ * objects' own create() sets them. */
 struct backend {
     const struct backend_ops *ops;
 };
@@ -153,6 +156,7 @@ struct fft_baseline_ops {
 struct backend_ops {
     enum backend_kind kind;
     struct backend_abilities abilities;
+    size_t buffer_size; /* host_buffer_create() */
     const struct channelise_ops *channelise;
     const struct dedisperse_ops *dedisperse;
     const struct peaks_ops *peaks;                 /* NULL: the host searches */
@@ -190,28 +194,23 @@ enum { BACKEND_KINDS = BACKEND_REFERENCE + 1 };
 #ifdef VOLTMILL_OPENCL
 #define IF_OPENCL(ops) (ops)
 extern const struct backend_ops opencl_ops;
-/* opencl_has_gpu(): backend_has_gpu(). opencl_builds_apart(): backend_builds_apart(). */
-int opencl_has_gpu(void);
-int opencl_builds_apart(const char *device, struct text *out);
-/* backend_begin(); `root` precedes the paths of the kernel's files ("", except in tests). Then
- * backend_see_one() and backend_devices(), which fails with DEVICE (memory). */
+/* backend_begin(); `root` precedes the paths of the kernel's files ("", except in tests). */
 void opencl_begin(const char *root);
-void opencl_see_one(const struct backend_options *options);
-status_t opencl_devices(struct text *out);
 #else
 #define IF_OPENCL(ops) NULL
 #endif
 
 /* Parts that the backends in plain host memory share: buffers, each at the beginning of an object
- * of `size` bytes, whose other bytes are zeros, and the rate of a copy. These functions fail with
- * DEVICE (memory). */
+ * of the table's buffer_size bytes, whose other bytes are zeros, and the rate of a copy. These
+ * functions fail with DEVICE (memory). */
 struct host_buffer {
     struct buffer base;
     void *own;
     void *data;       /* its own, or lent */
     uint64_t missing; /* samples that the last run from it found so */
 };
-status_t host_buffer_create(size_t size, uint64_t bytes, buffer_t **out);
+status_t host_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes,
+                            buffer_t **out);
 void host_buffer_destroy(buffer_t *buffer);
 status_t host_buffer_get(buffer_t *buffer, void **out);
 status_t host_buffer_missing(buffer_t *in, uint64_t *out);

@@ -1,5 +1,4 @@
 /* Stages between the filter bank and its products, handed on to their backends. */
-#include "base/memory.h"
 #include "compute/backend_ops.h"
 
 #define BETWEEN_ROW(upper, name)                                                                   \
@@ -22,12 +21,8 @@ uint64_t between_bytes(enum backend_kind kind, const struct between_spec *spec,
 
 status_t between_create(backend_t *backend, const struct between_spec *spec, between_t **out)
 {
-    between_t *made = NULL;
-    const struct between_ops *ops = between_ops_of(backend->ops->kind, spec);
-    TRY(memory_zeroed(1, ops->stage.size, "spectra", &made));
-    made->ops = ops;
-    made->spec = *spec;
-    return stage_create(backend, made, out);
+    return stage_create(backend, between_ops_of(backend->ops->kind, spec), spec, sizeof *spec,
+                        "spectra", out);
 }
 
 status_t between_run(between_t *between, buffer_t *in, uint64_t first, uint64_t spectra,

@@ -1,4 +1,5 @@
 /* Operations on an opened backend, its buffers, and rows that stay with it. */
+#include "base/memory.h"
 #include "compute/backend_ops.h"
 
 #include <stdlib.h>
@@ -85,15 +86,20 @@ static const struct stage_ops *stage_ops_of(const void *stage)
     return ops;
 }
 
-status_t stage_create(backend_t *backend, void *made, void *out)
+status_t stage_create(backend_t *backend, const void *table, const void *spec, size_t size,
+                      const char *what, void *out)
 {
-    const struct stage_ops *ops = stage_ops_of(made);
-    status_t st = ops->create ? ops->create(backend, made) : STATUS_OK;
-    if (st == STATUS_OK) {
-        memcpy(out, &made, sizeof made);
-    } else {
-        stage_destroy(made);
-    }
+    status_t st = STATUS_OK;
+    const struct stage_ops *ops = table;
+    char *made = NULL;
+    TRY_OUT(memory_zeroed(1, ops->size, what, &made));
+    memcpy(made, &table, sizeof table);
+    memcpy(made + sizeof table, spec, size);
+    TRY_OUT(ops->create ? ops->create(backend, made) : STATUS_OK);
+    memcpy(out, &made, sizeof made);
+    made = NULL;
+out:
+    stage_destroy(made);
     return st;
 }
 

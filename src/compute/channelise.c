@@ -150,11 +150,8 @@ status_t channelise_candidates(backend_t *backend, const struct channelise_spec 
 status_t channelise_create(backend_t *backend, const struct channelise_spec *spec,
                            channelise_t **out)
 {
-    channelise_t *made = NULL;
-    TRY(memory_zeroed(1, backend->ops->channelise->stage.size, "the filter bank", &made));
-    made->ops = backend->ops->channelise;
-    made->spec = *spec;
-    return stage_create(backend, made, out);
+    return stage_create(backend, backend->ops->channelise, spec, sizeof *spec, "the filter bank",
+                        out);
 }
 
 void channelise_begin(channelise_t *channelise, uint64_t first_spectrum)

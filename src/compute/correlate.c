@@ -54,8 +54,7 @@ static status_t correlate_check(const struct correlate_spec *spec)
 status_t correlate_create(backend_t *backend, const struct correlate_spec *spec, correlate_t **out)
 {
     status_t st = STATUS_OK;
-    const struct correlate_ops *ops = backend->ops->correlate;
-    correlate_t *made = NULL;
+    struct correlate_spec kept = *spec;
     uint32_t(*pairs)[2] = NULL;
     float *gains = NULL;
     TRY_OUT(correlate_check(spec));
@@ -63,18 +62,15 @@ status_t correlate_create(backend_t *backend, const struct correlate_spec *spec,
     TRY_OUT(memory_zeroed(spec->npairs, sizeof *pairs, "pairs of stations", &pairs));
     TRY_OUT(memory_zeroed(count, sizeof *gains, "gains", &gains));
     memcpy(pairs, spec->pairs, spec->npairs * sizeof *pairs);
+    kept.pairs = (const uint32_t(*)[2])pairs;
     if (spec->gains) {
         memcpy(gains, spec->gains, count * sizeof *gains);
+        kept.gains = gains;
     }
-    TRY_OUT(memory_zeroed(1, ops->stage.size, "the correlation", &made));
-    made->ops = ops;
-    made->spec = *spec;
-    made->spec.pairs = (const uint32_t(*)[2])(made->pairs = pairs);
-    made->spec.gains = spec->gains ? gains : NULL;
-    made->gains = gains;
-    TRY_OUT(stage_create(backend, made, out));
-    pairs = NULL;
-    gains = NULL;
+    TRY_OUT(
+        stage_create(backend, backend->ops->correlate, &kept, sizeof kept, "the correlation", out));
+    (*out)->pairs = memory_move(&pairs);
+    (*out)->gains = memory_move(&gains);
 out:
     free(pairs);
     free(gains);

@@ -58,14 +58,10 @@ static const char *dedisperse_objection(const struct dedisperse_spec *spec,
 status_t dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,
                            dedisperse_t **out)
 {
-    dedisperse_t *made = NULL;
     const char *why = spec->shape.pack > 0 ? dedisperse_objection(spec, &spec->shape) : NULL;
     TRY(dedisperse_check(spec));
     REQUIRE(!why, STATUS_USAGE, "dedispersion cannot be run so: %s", why);
-    TRY(memory_zeroed(1, backend->ops->dedisperse->stage.size, "dedispersion", &made));
-    made->ops = backend->ops->dedisperse;
-    made->spec = *spec;
-    return stage_create(backend, made, out);
+    return stage_create(backend, backend->ops->dedisperse, spec, sizeof *spec, "dedispersion", out);
 }
 
 status_t dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,

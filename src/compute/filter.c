@@ -1,5 +1,4 @@
 /* The stage `filter`, handed on to its backend. */
-#include "base/memory.h"
 #include "compute/backend_ops.h"
 
 #define FIR                                                                                        \
@@ -58,14 +57,10 @@ status_t filter_candidates(backend_t *backend, const struct filter_spec *spec,
 
 status_t filter_create(backend_t *backend, const struct filter_spec *spec, filter_t **out)
 {
-    filter_t *made = NULL;
-    const struct filter_ops *ops = filter_ops_of(backend->ops->kind, spec);
     struct filter_spec settled = *spec;
     if (settled.choice.backend == BACKEND_AUTO) {
         TRY(filter_choose(backend->ops->kind, spec, &settled.choice));
     }
-    TRY(memory_zeroed(1, ops->stage.size, "the filter", &made));
-    made->ops = ops;
-    made->spec = settled;
-    return stage_create(backend, made, out);
+    return stage_create(backend, filter_ops_of(backend->ops->kind, spec), &settled, sizeof settled,
+                        "the filter", out);
 }

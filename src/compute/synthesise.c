@@ -1,5 +1,4 @@
 /* The stage `synthesise`, handed on to its backend. */
-#include "base/memory.h"
 #include "compute/backend_ops.h"
 
 status_t synthesise_choose(backend_t *backend, const struct synthesise_spec *spec,
@@ -13,7 +12,6 @@ status_t synthesise_choose(backend_t *backend, const struct synthesise_spec *spe
 status_t synthesise_create(backend_t *backend, const struct synthesise_spec *spec,
                            synthesise_t **out)
 {
-    synthesise_t *made = NULL;
     struct synthesise_spec settled = *spec;
     const struct synthesise_ops *ops = backend->ops->synthesise;
     REQUIRE(ops, STATUS_USAGE, "synthesise: the backend %s cannot do it: run.backend: cpu",
@@ -24,8 +22,5 @@ status_t synthesise_create(backend_t *backend, const struct synthesise_spec *spe
             spec->taps, limit);
     TRY(settled.choice.backend == BACKEND_AUTO ? synthesise_choose(backend, spec, &settled.choice)
                                                : STATUS_OK);
-    TRY(memory_zeroed(1, ops->stage.size, "the synthesis", &made));
-    made->ops = ops;
-    made->spec = settled;
-    return stage_create(backend, made, out);
+    return stage_create(backend, ops, &settled, sizeof settled, "the synthesis", out);
 }

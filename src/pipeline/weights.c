@@ -328,11 +328,10 @@ static status_t weights_create_bank(weights_t *weights, uint64_t block_units)
     TRY(bank->has_weights
             ? energy_create(bank->coeff, weights->energy.count, 1, 0, &weights->energy)
             : STATUS_OK);
-    if (work->filters) {
-        TRY(filtered_create(work->filters, channelise_plan_most_samples(work, block_units),
-                            &weights->filtered));
-    }
-    return STATUS_OK;
+    return work->filters
+               ? filtered_create(work->filters, channelise_plan_most_samples(work, block_units),
+                                 &weights->filtered)
+               : STATUS_OK;
 }
 
 status_t weights_create(const struct channelise_plan *work, uint32_t bank, uint64_t block_units,

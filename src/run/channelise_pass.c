@@ -57,10 +57,9 @@ static status_t tuned_filter(backend_t *backend, const struct filter_spec *spec,
                    sizeof wanted.choice.shape, &is_found));
     wanted.choice.backend = is_found ? backend_which(backend) : wanted.choice.backend;
     TRY(tune_fir_choose(backend, &wanted, memory, choice));
-    if (!is_found && backend_abilities(backend_which(backend))->has_device) {
-        TRY(tuned_settle_filter(backend, &wanted, choice));
-    }
-    return STATUS_OK;
+    return !is_found && backend_abilities(backend_which(backend))->has_device
+               ? tuned_settle_filter(backend, &wanted, choice)
+               : STATUS_OK;
 }
 
 /* Finds the length of blocks (struct channelise_plan_cut) for a filter bank whose choice is made,

@@ -349,10 +349,9 @@ static status_t search_try_one(struct search *s, uint32_t i)
     uint32_t left = 0;
     uint32_t nleft = 0;
     TRY(search_recall_some(s, &i, 1, &left, &nleft));
-    if (nleft > 0 && !tune_time_is_over(&s->options->time, 1)) {
-        TRY(search_time(s, i, &s->options->time, 0));
-    }
-    return STATUS_OK;
+    return nleft > 0 && !tune_time_is_over(&s->options->time, 1)
+               ? search_time(s, i, &s->options->time, 0)
+               : STATUS_OK;
 }
 
 struct finalist {

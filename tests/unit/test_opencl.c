@@ -92,7 +92,7 @@ static void test_list(void **state)
     uint32_t count = 0;
     struct text text = {0};
     assert_ok(device_list(&list, &count));
-    assert_ok(opencl_devices(&text));
+    assert_ok(backend_devices(&text));
     uint32_t lines = 0;
     for (size_t i = 0; i < text.length; i++) {
         lines += text.data[i] == '\n';

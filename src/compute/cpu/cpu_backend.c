@@ -29,14 +29,6 @@ static void cpu_close(backend_t *base)
     free(backend);
 }
 
-static status_t cpu_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes,
-                                  buffer_t **out)
-{
-    (void)backend;
-    (void)use;
-    return host_buffer_create(sizeof(struct cpu_buffer), bytes, out);
-}
-
 static void cpu_buffer_wait(const struct cpu_buffer *buffer)
 {
     cpu_settle(buffer->pool, buffer->block);
@@ -104,7 +96,8 @@ const struct backend_ops cpu_ops = {
     .close = cpu_close,
     .simd = backend_best_simd,
     .identity = cpu_identity,
-    .buffer_create = cpu_buffer_create,
+    .buffer_size = sizeof(struct cpu_buffer),
+    .buffer_create = host_buffer_create,
     .buffer_destroy = cpu_buffer_destroy,
     .buffer_get = cpu_buffer_get,
     .buffer_lend = cpu_buffer_lend,

@@ -102,9 +102,7 @@ void deinterleave_destroy(deinterleave_t *d)
     if (!d) {
         return;
     }
-    for (int i = 0; i < VARIANTS; i++) {
-        LAUNCH_RELEASE(d->kernels[i]);
-    }
+    launch_release_all(d->kernels, VARIANTS);
     DEVICE_RELEASE(d->device, d->out);
     sample_places_free(&d->places);
     free(d);

@@ -322,6 +322,11 @@ void opencl_begin(const char *root)
     }
 }
 
+void backend_begin(void)
+{
+    opencl_begin("");
+}
+
 /* ---- device ---- */
 
 /* Percentage of a device's memory that we use. The driver and others have the rest of a GPU's; a
@@ -349,13 +354,12 @@ void signals_put_back(const struct signals *signals)
     pthread_mutex_unlock(&signals_lock);
 }
 
-static status_t device_open_queue(device_t *device, cl_command_queue *out)
+status_t device_open_queue(const device_t *device, cl_command_queue_properties properties,
+                           cl_command_queue *out)
 {
     cl_int error = CL_SUCCESS;
-    *out =
-        clCreateCommandQueue(device->context, device->info.id, CL_QUEUE_PROFILING_ENABLE, &error);
-    CL_TRY(device, error, "make a command queue");
-    return STATUS_OK;
+    *out = clCreateCommandQueue(device->context, device->info.id, properties, &error);
+    return device_check(device, error, "make a command queue");
 }
 
 status_t device_open(const struct device_info *info, uint64_t memory, uint32_t sharers,
@@ -378,9 +382,9 @@ status_t device_open(const struct device_info *info, uint64_t memory, uint32_t s
     device->context = clCreateContext(properties, 1, &info->id, NULL, NULL, &error);
     signals_put_back(&signals);
     CL_TRY_OUT(device, error, "make a context");
-    TRY_OUT(device_open_queue(device, &device->upload));
-    TRY_OUT(device_open_queue(device, &device->compute));
-    TRY_OUT(device_open_queue(device, &device->download));
+    TRY_OUT(device_open_queue(device, CL_QUEUE_PROFILING_ENABLE, &device->upload));
+    TRY_OUT(device_open_queue(device, CL_QUEUE_PROFILING_ENABLE, &device->compute));
+    TRY_OUT(device_open_queue(device, CL_QUEUE_PROFILING_ENABLE, &device->download));
     *out = memory_move(&device);
 out:
     device_close(device);
@@ -505,8 +509,7 @@ status_t device_part(const device_t *device, cl_mem whole, uint64_t at, uint64_t
     const cl_buffer_region region = {(size_t)at, (size_t)bytes};
     cl_int error = CL_SUCCESS;
     *out = clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
-    CL_TRY(device, error, "take a part of a buffer");
-    return STATUS_OK;
+    return device_check(device, error, "take a part of a buffer");
 }
 
 void device_release_all(device_t *device, const cl_mem *memory, size_t count)
@@ -586,6 +589,14 @@ status_t device_put(device_t *device, const void *data, uint64_t bytes, const ch
     return device_write(device, *out, 0, data, bytes, what);
 }
 
+status_t device_put_table(device_t *device, void *table, uint64_t bytes, const char *what,
+                          cl_mem *out)
+{
+    status_t st = device_put(device, table, bytes, what, out);
+    free(table);
+    return st;
+}
+
 status_t device_clear(const device_t *device, cl_mem memory, uint64_t at, uint64_t bytes)
 {
     /* NVIDIA's fill goes astray at places beyond 2 GiB (driver 580): there some zeros are written,
@@ -597,11 +608,10 @@ status_t device_clear(const device_t *device, cl_mem memory, uint64_t at, uint64
         return STATUS_OK;
     }
     if (at + bytes <= MOST) {
-        CL_TRY(device,
-               clEnqueueFillBuffer(device->compute, memory, zeros, sizeof *zeros, (size_t)at,
-                                   (size_t)bytes, 0, NULL, NULL),
-               "write zeros");
-        return STATUS_OK;
+        return device_check(device,
+                            clEnqueueFillBuffer(device->compute, memory, zeros, sizeof *zeros,
+                                                (size_t)at, (size_t)bytes, 0, NULL, NULL),
+                            "write zeros");
     }
     CL_TRY(device,
            clEnqueueWriteBuffer(device->compute, memory, CL_FALSE, (size_t)at, (size_t)cleared,
@@ -620,6 +630,5 @@ status_t device_clear(const device_t *device, cl_mem memory, uint64_t at, uint64
 status_t device_mark(const device_t *device, cl_event *out)
 {
     CL_TRY(device, clEnqueueMarkerWithWaitList(device->compute, 0, NULL, out), "mark the queue");
-    CL_TRY(device, clFlush(device->compute), "begin work");
-    return STATUS_OK;
+    return device_check(device, clFlush(device->compute), "begin work");
 }

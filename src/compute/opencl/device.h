@@ -109,6 +109,10 @@ status_t device_open(const struct device_info *info, uint64_t memory, uint32_t s
                      device_t **out);
 void device_close(device_t *device); /* takes NULL */
 
+/* Makes a queue. Fails with DEVICE. */
+status_t device_open_queue(const device_t *device, cl_command_queue_properties properties,
+                           cl_command_queue *out);
+
 /* Allocates bytes of device memory, which really exist on return, with undefined contents. Fails
  * with DEVICE, and sets is_full if there is not enough (for the budget, or by the device's own
  * limit). `what` names it in the message. */
@@ -139,11 +143,14 @@ status_t device_seconds(const device_t *device, cl_event from, cl_event to, doub
 
 /* Copies host memory to device memory, from its byte `at` on, after earlier work in the queue of
  * computations; waits. device_put() also allocates the memory: *out may be set on failure, too.
- * `what` names it in messages. Fail with DEVICE. */
+ * device_put_table(): likewise, and frees `table` in any case. `what` names it in messages. Fail
+ * with DEVICE. */
 status_t device_write(const device_t *device, cl_mem memory, uint64_t at, const void *data,
                       uint64_t bytes, const char *what);
 status_t device_put(device_t *device, const void *data, uint64_t bytes, const char *what,
                     cl_mem *out);
+status_t device_put_table(device_t *device, void *table, uint64_t bytes, const char *what,
+                          cl_mem *out);
 
 /* Enqueue in the queue of computations. device_clear() writes zeros; `at` and `bytes` are multiples
  * of 4. device_mark() sets *out to an event that comes when all work before it is done, and flushes

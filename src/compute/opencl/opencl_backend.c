@@ -162,7 +162,7 @@ out:
     return st;
 }
 
-status_t opencl_devices(struct text *out)
+status_t backend_devices(struct text *out)
 {
     status_t st = STATUS_OK;
     struct device_info *list = NULL;
@@ -198,7 +198,7 @@ static int device_is_any(const char *wanted)
     return !wanted || strcmp(wanted, "auto") == 0;
 }
 
-void opencl_see_one(const struct backend_options *options)
+void backend_see_one(const struct backend_options *options)
 {
     if (device_is_any(options->device) && options->local_size == 1) {
         /* Which numbers beyond 0 exist, only the driver knows. */
@@ -260,7 +260,7 @@ out:
 
 /* ---- opencl backend ---- */
 
-int opencl_has_gpu(void)
+int backend_has_gpu(void)
 {
     struct device_info *devices = NULL;
     uint32_t count = 0;
@@ -285,7 +285,7 @@ out:
     return st;
 }
 
-int opencl_builds_apart(const char *device, struct text *out)
+int backend_builds_apart(const char *device, struct text *out)
 {
     struct device_info info;
     uint32_t sharers = 0;

@@ -161,12 +161,11 @@ static size_t beam_table_at(const struct between_spec *spec, const struct beam_t
  * there are not. */
 static status_t beam_put_table(struct stage *stage, const struct between_spec *spec)
 {
-    status_t st = STATUS_OK;
     const struct beam_tile tile = beam_tile_of(spec, &stage->opencl->device->info, 0);
     const size_t series = (size_t)spec->pols * spec->coarse * spec->nchannels;
     const size_t numbers = beam_table_numbers(spec, &tile);
     float *table = NULL;
-    TRY_OUT(memory_zeroed(numbers, PAIR, "weights of beams", &table));
+    TRY(memory_zeroed(numbers, PAIR, "weights of beams", &table));
     for (size_t i = 0; i < spec->beams * spec->stations * series; i++) {
         const uint32_t beam = (uint32_t)(i / series / spec->stations);
         const uint32_t station = (uint32_t)(i / series % spec->stations);
@@ -176,11 +175,8 @@ static status_t beam_put_table(struct stage *stage, const struct between_spec *s
         to[0] = (float)weight[0];
         to[1] = (float)weight[1];
     }
-    TRY_OUT(device_put(stage->opencl->device, table, numbers * PAIR, "weights of beams",
-                       &stage->table));
-out:
-    free(table);
-    return st;
+    return device_put_table(stage->opencl->device, table, numbers * PAIR, "weights of beams",
+                            &stage->table);
 }
 
 static status_t beam_put_weights(struct stage *stage, const struct between_spec *spec)
@@ -192,10 +188,9 @@ static status_t beam_put_weights(struct stage *stage, const struct between_spec 
     TRY(spec->weights ? beam_put_table(stage, spec)
         : spec->gains ? device_put(device, spec->gains, gains * PAIR, "gains", &stage->table)
                       : STATUS_OK);
-    if (spec->factors && !spec->weights) {
-        TRY(device_put(device, spec->factors, pairs * PAIR, "weights of beams", &stage->factors));
-    }
-    return STATUS_OK;
+    return spec->factors && !spec->weights ? device_put(device, spec->factors, pairs * PAIR,
+                                                        "weights of beams", &stage->factors)
+                                           : STATUS_OK;
 }
 
 static status_t opencl_beamform_create(backend_t *backend, void *made)

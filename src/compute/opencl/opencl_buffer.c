@@ -146,11 +146,10 @@ static status_t buffer_show(struct opencl_buffer *buffer)
 {
     TRY(device_wait(buffer->device, buffer->used));
     TRY(device_wait(buffer->device, buffer->moved));
-    CL_TRY(buffer->device,
-           clEnqueueReadBuffer(buffer->device->download, buffer->memory, CL_TRUE, 0, buffer->bytes,
-                               buffer_host(buffer), 0, NULL, NULL),
-           "fetch a block from the device");
-    return STATUS_OK;
+    return device_check(buffer->device,
+                        clEnqueueReadBuffer(buffer->device->download, buffer->memory, CL_TRUE, 0,
+                                            buffer->bytes, buffer_host(buffer), 0, NULL, NULL),
+                        "fetch a block from the device");
 }
 
 status_t opencl_buffer_get(buffer_t *base, void **out)
@@ -187,8 +186,7 @@ static status_t buffer_moves(const struct opencl_buffer *buffer, cl_command_queu
         clRetainEvent(buffer->moved);
         *timed = buffer->moved;
     }
-    CL_TRY(buffer->device, clFlush(queue), "begin work");
-    return STATUS_OK;
+    return device_check(buffer->device, clFlush(queue), "begin work");
 }
 
 static status_t buffer_upload(struct opencl_buffer *buffer, uint64_t bytes, struct stopwatch *watch)
@@ -396,11 +394,8 @@ static status_t ingest_create_opencl(backend_t *backend, uint32_t threads, inges
         ingest->fillers[i].has_cond = pthread_cond_init(&ingest->fillers[i].freed, NULL) == 0;
         REQUIRE_OUT(ingest->fillers[i].has_cond, STATUS_DEVICE, "out of memory: a condition");
     }
-    const device_t *device = ingest->device;
-    cl_int error = CL_SUCCESS;
-    ingest->queue = clCreateCommandQueue(device->context, device->info.id, 0, &error);
-    CL_TRY_OUT(device, error, "make a command queue");
-    TRY_OUT(device_pin(device, (uint64_t)pieces * INGEST_PIECE, &ingest->pinned));
+    TRY_OUT(device_open_queue(ingest->device, 0, &ingest->queue));
+    TRY_OUT(device_pin(ingest->device, (uint64_t)pieces * INGEST_PIECE, &ingest->pinned));
     *out = memory_move(&ingest);
 out:
     stage_destroy(ingest);

@@ -367,11 +367,10 @@ static status_t fft_run_staged(fft_t *fft, cl_mem data, uint64_t first, uint64_t
                                (size_t)(count * bytes), 0, NULL, NULL),
            "copy to the stage of the FFT");
     TRY(fft->library->run(plan, fft->stage, fft->work));
-    CL_TRY(fft->device,
-           clEnqueueCopyBuffer(queue, fft->stage, data, 0, (size_t)(first * bytes),
-                               (size_t)(count * bytes), 0, NULL, NULL),
-           "copy from the stage of the FFT");
-    return STATUS_OK;
+    return device_check(fft->device,
+                        clEnqueueCopyBuffer(queue, fft->stage, data, 0, (size_t)(first * bytes),
+                                            (size_t)(count * bytes), 0, NULL, NULL),
+                        "copy from the stage of the FFT");
 }
 
 status_t fft_run(fft_t *fft, struct stopwatch *watch, cl_mem data, uint64_t first, uint64_t count)

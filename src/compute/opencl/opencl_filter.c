@@ -75,12 +75,6 @@ static void registers_settle(const struct filter_spec *spec, struct filter_shape
     }
 }
 
-static uint64_t registers_bytes(const struct filter_spec *spec)
-{
-    (void)spec;
-    return 0;
-}
-
 static status_t registers_create(struct filter_made *direct)
 {
     static const enum program_source sources[] = {SOURCE_FILTER_SAMPLES, SOURCE_FILTER_REGISTERS};
@@ -119,7 +113,7 @@ static status_t registers_run(const struct filter_made *direct, struct stopwatch
 }
 
 const struct filter_way filter_registers = {registers_can, registers_settle, registers_create,
-                                            registers_run, registers_bytes};
+                                            registers_run, NULL};
 
 /* How taps are cut: samples of a row that are `decimate` apart make a phase of it. */
 struct local_cut {
@@ -182,23 +176,19 @@ static int local_can(const struct filter_spec *spec, const struct filter_shape *
 
 static status_t local_put(struct filter_made *direct)
 {
-    status_t st = STATUS_OK;
     const struct filter_spec *spec = &direct->spec;
     struct local_cut cut = local_cut(spec);
     uint64_t phase = (uint64_t)cut.pieces * cut.piece;
     float *table = NULL;
-    TRY_OUT(memory_zeroed(local_floats(spec), sizeof *table, "coefficients", &table));
+    TRY(memory_zeroed(local_floats(spec), sizeof *table, "coefficients", &table));
     for (uint32_t part = 0; part < direct_parts(spec); part++) {
         for (uint64_t i = 0; i < spec->taps; i++) {
             table[(part * (uint64_t)cut.phases + i % spec->decimate) * phase + i / spec->decimate] =
                 (float)direct_coefficient(spec, i, part);
         }
     }
-    TRY_OUT(device_put(direct->device, table, local_floats(spec) * sizeof *table, "coefficients",
-                       &direct->table));
-out:
-    free(table);
-    return st;
+    return device_put_table(direct->device, table, local_floats(spec) * sizeof *table,
+                            "coefficients", &direct->table);
 }
 
 static status_t local_create(struct filter_made *direct)
@@ -493,11 +483,9 @@ static status_t filter_bring_streams(struct stage *stage, const struct stage_run
         stage->known[i] = wanted;
     }
     stage->nknown = run->streams.count;
-    if (differs) {
-        TRY(device_write(stage->opencl->device, stage->streams, 0, stage->known,
-                         run->streams.count * sizeof *stage->known, "streams"));
-    }
-    return STATUS_OK;
+    return differs ? device_write(stage->opencl->device, stage->streams, 0, stage->known,
+                                  run->streams.count * sizeof *stage->known, "streams")
+                   : STATUS_OK;
 }
 
 static status_t filter_unpack(struct stage *stage, struct opencl_buffer *in,
@@ -560,7 +548,7 @@ static uint64_t opencl_filter_device_bytes(const struct filter_spec *spec)
     struct filter_spec settled = *spec;
     const struct filter_way *way = filter_settle(spec, NULL, &settled.choice.shape);
     return deinterleave_bytes(&spec->coding, spec->nstreams, filter_samples(&settled)) +
-           spec->nstreams * sizeof(struct filter_stream) + way->bytes(&settled);
+           spec->nstreams * sizeof(struct filter_stream) + (way->bytes ? way->bytes(&settled) : 0);
 }
 
 OPENCL_TIMES(opencl_filter_times)

@@ -59,7 +59,7 @@ struct filter_way {
      * Fails with DEVICE. */
     status_t (*run)(const struct filter_made *made, struct stopwatch *watch,
                     const struct filter_block *block);
-    /* Device memory of tables and workspace, about; choice.shape is settled. */
+    /* Device memory of tables and workspace, about; choice.shape is settled. NULL: none. */
     uint64_t (*bytes)(const struct filter_spec *spec);
 };
 extern const struct filter_way filter_registers, filter_local, filter_library, filter_fused;

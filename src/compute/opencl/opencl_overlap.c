@@ -89,15 +89,11 @@ static uint64_t library_bytes(const struct filter_spec *spec)
 
 static status_t library_put_table(struct filter_made *library)
 {
-    status_t st = STATUS_OK;
     uint32_t length = library->spec.choice.shape.length;
     float(*table)[2] = NULL;
-    TRY_OUT(filter_table_create(&library->spec, length, NULL, &table));
-    TRY_OUT(device_put(library->device, table, filter_table_bytes(&library->spec, length),
-                       "responses", &library->table));
-out:
-    free(table);
-    return st;
+    TRY(filter_table_create(&library->spec, length, NULL, &table));
+    return device_put_table(library->device, table, filter_table_bytes(&library->spec, length),
+                            "responses", &library->table);
 }
 
 static status_t library_build(struct filter_made *library)
@@ -491,15 +487,11 @@ out:
 static status_t fused_put_factors(struct filter_made *fused, const struct overlap_stages *stages,
                                   cl_mem *out)
 {
-    status_t st = STATUS_OK;
     float(*factors)[2] = NULL;
     size_t count = overlap_factor_count(stages);
-    TRY_OUT(memory_zeroed(count, sizeof *factors, "factors", &factors));
+    TRY(memory_zeroed(count, sizeof *factors, "factors", &factors));
     overlap_factors(stages, factors);
-    TRY_OUT(device_put(fused->device, factors, count * sizeof *factors, "factors", out));
-out:
-    free(factors);
-    return st;
+    return device_put_table(fused->device, factors, count * sizeof *factors, "factors", out);
 }
 
 static void fused_options(const struct filter_made *fused, const struct overlap_stages *stages,

@@ -527,19 +527,15 @@ static uint64_t synthesise_tile_bytes(const device_t *device)
 
 static status_t synthesise_put_coefficients(struct stage *stage)
 {
-    status_t st = STATUS_OK;
     const struct synthesise_spec *spec = &stage->base.spec;
     const uint64_t length = synthesise_length(spec);
     float *table = NULL;
-    TRY_OUT(memory_aligned(length, sizeof *table, "coefficients", &table));
+    TRY(memory_aligned(length, sizeof *table, "coefficients", &table));
     for (uint64_t i = 0; i < length; i++) {
         table[i] = (float)spec->coeff[i];
     }
-    TRY_OUT(device_put(stage->opencl->device, table, length * sizeof *table, "coefficients",
-                       &stage->coeff));
-out:
-    free(table);
-    return st;
+    return device_put_table(stage->opencl->device, table, length * sizeof *table, "coefficients",
+                            &stage->coeff);
 }
 
 /* As many rows an item as can be unrolled; one of very many taps. */

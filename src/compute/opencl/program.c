@@ -36,12 +36,6 @@ const char *program_source(enum program_source source)
     return entries[source].text;
 }
 
-/* Returns a source's name: "fir_slide". */
-static const char *program_source_name(enum program_source source)
-{
-    return entries[source].name;
-}
-
 /* ---- stopwatch ---- */
 
 /* The device's own times of what is enqueued, step by step.
@@ -79,12 +73,12 @@ status_t stopwatch_begin(struct stopwatch *watch, const device_t *device, cl_com
 
 status_t stopwatch_end(struct stopwatch *watch, const device_t *device, cl_command_queue queue)
 {
-    if (watch && watch->is_on) {
-        CL_TRY(device,
-               clEnqueueMarkerWithWaitList(queue, 0, NULL, &watch->entries[watch->count - 1].to),
-               "mark the queue");
-    }
-    return STATUS_OK;
+    return watch && watch->is_on
+               ? device_check(device,
+                              clEnqueueMarkerWithWaitList(queue, 0, NULL,
+                                                          &watch->entries[watch->count - 1].to),
+                              "mark the queue")
+               : STATUS_OK;
 }
 
 static void stopwatch_forget(struct stopwatch *watch)
@@ -314,7 +308,7 @@ static status_t program_build(const device_t *device, const enum program_source 
     text_add(&text, "#pragma OPENCL FP_CONTRACT OFF\n");
     for (uint32_t i = 0; i < count; i++) {
         text_add(&text, "%s", program_source(sources[i]));
-        text_add(&what, "%s%s.cl", i > 0 ? " + " : "", program_source_name(sources[i]));
+        text_add(&what, "%s%s.cl", i > 0 ? " + " : "", entries[sources[i]].name);
     }
     TRY_OUT(text.status);
     TRY_OUT(text_add(&what, " (%s)", words));

@@ -62,14 +62,6 @@ static void reference_close(backend_t *backend)
     free(backend);
 }
 
-static status_t reference_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes,
-                                        buffer_t **out)
-{
-    (void)backend;
-    (void)use;
-    return host_buffer_create(sizeof(struct host_buffer), bytes, out);
-}
-
 static void reference_destroy(void *channelise)
 {
     struct reference *r = channelise;
@@ -329,7 +321,8 @@ const struct backend_ops reference_ops = {.kind = BACKEND_REFERENCE,
                                           .correlate = &reference_correlate,
                                           .open = reference_open,
                                           .close = reference_close,
-                                          .buffer_create = reference_buffer_create,
+                                          .buffer_size = sizeof(struct host_buffer),
+                                          .buffer_create = host_buffer_create,
                                           .buffer_destroy = host_buffer_destroy,
                                           .buffer_get = host_buffer_get,
                                           .buffer_missing = host_buffer_missing,

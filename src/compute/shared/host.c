@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-status_t host_buffer_create(size_t size, uint64_t bytes, buffer_t **out)
+status_t host_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out)
 {
     status_t st = STATUS_OK;
     struct host_buffer *buffer = NULL;
-    TRY_OUT(memory_zeroed(1, size, "a buffer", &buffer));
+    (void)use;
+    TRY_OUT(memory_zeroed(1, backend->ops->buffer_size, "a buffer", &buffer));
     REQUIRE_OUT(bytes <= SIZE_MAX, STATUS_DEVICE, "out of memory: a buffer of %llu bytes",
                 (unsigned long long)bytes);
     TRY_OUT(memory_aligned((size_t)bytes, 1, "a buffer", &buffer->own));

@@ -246,10 +246,8 @@ static status_t dedispersion_kernel(enum backend_kind kind, const void *what, st
                                         [DEDISPERSE_TREE] = " in a tree"};
     TRY(text_add(out, " %s%s", formats[spec->format],
                  spec->steps ? " in two steps" : modes[spec->mode]));
-    if (backend_abilities(kind)->uses_threads) {
-        TRY(text_add(out, " on %u threads", spec->threads));
-    }
-    return STATUS_OK;
+    return backend_abilities(kind)->uses_threads ? text_add(out, " on %u threads", spec->threads)
+                                                 : STATUS_OK;
 }
 
 static uint64_t dedispersion_hash_delays(const struct dedisperse_spec *spec)

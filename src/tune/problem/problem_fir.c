@@ -428,10 +428,8 @@ static status_t fir_kernel(enum backend_kind kind, const void *what, struct text
                  : spec->is_complex_coeff ? "complex coefficients"
                                           : "real coefficients",
                  filter_method_name(spec->method), fft_name(spec->fft)));
-    if (backend_abilities(kind)->uses_threads) {
-        TRY(text_add(out, ", %u threads", spec->threads));
-    }
-    return STATUS_OK;
+    return backend_abilities(kind)->uses_threads ? text_add(out, ", %u threads", spec->threads)
+                                                 : STATUS_OK;
 }
 
 /* Rows of a trial: what says enough, or what a run has, to a power of four, so that a few trials do

@@ -218,10 +218,8 @@ static status_t ppf_kernel(enum backend_kind kind, const void *what, struct text
     TRY(channelise_is_oversampled(spec) ? text_add(out, ", every %u samples", spec->hop)
                                         : STATUS_OK);
     TRY(text_add(out, ", kernel %s, fft %s", kernel_name(spec->kernel), fft_name(spec->fft)));
-    if (backend_abilities(kind)->uses_threads) {
-        TRY(text_add(out, ", %u threads", spec->threads));
-    }
-    return STATUS_OK;
+    return backend_abilities(kind)->uses_threads ? text_add(out, ", %u threads", spec->threads)
+                                                 : STATUS_OK;
 }
 
 static status_t ppf_describe(backend_t *backend, const void *what, struct tune_key *out)
@@ -277,10 +275,9 @@ static status_t ppf_begin(backend_t *backend, const void *spec, const struct tun
     points = pick->is_few && out->count == 1 ? PPF_TRIAL_FEW_POINTS : points;
     out->fit = out->count;
     out->values = (const uint32_t *)ppf->shapes;
-    if (out->count > 0) {
-        TRY(ppf_trial_begin(backend, spec, &ppf->shapes[0], points, memory, &ppf->trial));
-    }
-    return STATUS_OK;
+    return out->count > 0
+               ? ppf_trial_begin(backend, spec, &ppf->shapes[0], points, memory, &ppf->trial)
+               : STATUS_OK;
 }
 
 static void ppf_end(struct tune_space *space)

@@ -133,10 +133,9 @@ static status_t kernel_put_reaches(dedisperse_kernel_t *kernel,
                                    const struct dedisperse_shape_problem *p)
 {
     enum { FOUR = 4 };
-    status_t st = STATUS_OK;
     uint32_t *reaches = NULL;
     uint32_t most = 0;
-    TRY_OUT(memory_zeroed((size_t)p->nrows + 1, sizeof *reaches, "delays", &reaches));
+    TRY(memory_zeroed((size_t)p->nrows + 1, sizeof *reaches, "delays", &reaches));
     for (uint32_t dm = 0; dm < p->ndms; dm++) {
         for (uint32_t row = 0; row < p->nrows; row++) {
             uint32_t delay = p->delays[(size_t)dm * p->nrows + row];
@@ -150,11 +149,8 @@ static status_t kernel_put_reaches(dedisperse_kernel_t *kernel,
     }
     reaches[p->nrows] = most;
     kernel->reach = (uint64_t)most * FOUR;
-    TRY_OUT(device_put(kernel->device, reaches, ((size_t)p->nrows + 1) * sizeof *reaches, "delays",
-                       &kernel->reaches));
-out:
-    free(reaches);
-    return st;
+    return device_put_table(kernel->device, reaches, ((size_t)p->nrows + 1) * sizeof *reaches,
+                            "delays", &kernel->reaches);
 }
 
 /* Allocates words for the largest number of samples. */
@@ -475,14 +471,8 @@ static uint64_t dedisperse_whole_words(uint64_t samples)
 static status_t dedisperse_allocate_rows(device_t *device, uint64_t count, uint64_t bytes,
                                          cl_mem *out)
 {
-    status_t st = STATUS_OK;
-    void *zeros = NULL;
-    TRY_OUT(memory_zeroed(bytes, 1, "a row of zeros", &zeros));
-    TRY_OUT(device_allocate(device, (count + 1) * bytes, "transposed samples", out));
-    TRY_OUT(device_write(device, *out, count * bytes, zeros, bytes, "zeros"));
-out:
-    free(zeros);
-    return st;
+    TRY(device_allocate(device, (count + 1) * bytes, "transposed samples", out));
+    return device_clear(device, *out, count * bytes, bytes);
 }
 
 /* Rows for channels, and in two steps for sub-bands. */
@@ -604,8 +594,7 @@ static status_t opencl_dedisperse_again(dedisperse_t *dedisperse, buffer_t *out_
     /* Waits for the download of earlier results before they are overwritten. */
     TRY(device_wait(device, out->moved));
     TRY(dedisperse_run_sums(stage, samples, out->memory, out_stride));
-    CL_TRY(device, clFinish(device->compute), "dedisperse");
-    return STATUS_OK;
+    return device_check(device, clFinish(device->compute), "dedisperse");
 }
 
 static status_t opencl_dedisperse_identity(const backend_t *backend, struct text *out)

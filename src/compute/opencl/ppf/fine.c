@@ -425,10 +425,9 @@ enum { RELAY_OTHERS = 32 };
 void fine_destroy(fine_t *fine)
 {
     if (fine) {
-        for (int i = 0; i < FINE_STEPS; i++) {
-            LAUNCH_RELEASE(fine->kernels[i]);
-            DEVICE_RELEASE(fine->device, fine->factors[i], fine->turns[i]);
-        }
+        launch_release_all(fine->kernels, FINE_STEPS);
+        device_release_all(fine->device, fine->factors, FINE_STEPS);
+        device_release_all(fine->device, fine->turns, FINE_STEPS);
         DEVICE_RELEASE(fine->device, fine->work, fine->ring, fine->counters);
         free(fine);
     }
@@ -436,26 +435,22 @@ void fine_destroy(fine_t *fine)
 
 static status_t fine_put_tables(fine_t *fine, uint32_t i)
 {
-    status_t st = STATUS_OK;
     enum { PAIR = 2 };
     size_t nfactors = stages_factor_count(fine_pass(&fine->shape, i)->radix);
     size_t nturns = fine_turn_count(&fine->spec, &fine->shape, i);
     float *factors = NULL;
     float *turns = NULL;
-    TRY_OUT(memory_zeroed(PAIR * nfactors, sizeof *factors, "factors", &factors));
+    TRY(memory_zeroed(PAIR * nfactors, sizeof *factors, "factors", &factors));
     stages_factors(fine_pass(&fine->shape, i)->radix, factors);
-    TRY_OUT(device_put(fine->device, factors, PAIR * nfactors * sizeof *factors, "factors",
-                       &fine->factors[i]));
-    if (nturns > 0) {
-        TRY_OUT(memory_aligned(PAIR * nturns, sizeof *turns, "twiddles", &turns));
-        fine_turns(&fine->spec, &fine->shape, i, turns);
-        TRY_OUT(device_put(fine->device, turns, PAIR * nturns * sizeof *turns, "twiddles",
-                           &fine->turns[i]));
+    TRY(device_put_table(fine->device, factors, PAIR * nfactors * sizeof *factors, "factors",
+                         &fine->factors[i]));
+    if (nturns == 0) {
+        return STATUS_OK;
     }
-out:
-    free(factors);
-    free(turns);
-    return st;
+    TRY(memory_aligned(PAIR * nturns, sizeof *turns, "twiddles", &turns));
+    fine_turns(&fine->spec, &fine->shape, i, turns);
+    return device_put_table(fine->device, turns, PAIR * nturns * sizeof *turns, "twiddles",
+                            &fine->turns[i]);
 }
 
 /* Relayed: the last two steps are one kernel, that of the first of them. */

@@ -96,7 +96,6 @@ void ppf_destroy(ppf_t *bank)
 
 static status_t ppf_put_coefficients(ppf_t *bank)
 {
-    status_t st = STATUS_OK;
     size_t points = channelise_samples(&bank->spec);
     /* Zeros of a raw spectrum before and after. */
     const size_t zeros =
@@ -106,41 +105,34 @@ static status_t ppf_put_coefficients(ppf_t *bank)
     size_t together =
         fused_takes_fours(&bank->spec, ppf_fused_mode(&bank->spec), &bank->choice.shape) ? 4 : 1;
     float *table = NULL;
-    TRY_OUT(memory_zeroed(count, sizeof *table, "coefficients", &table));
+    TRY(memory_zeroed(count, sizeof *table, "coefficients", &table));
     for (size_t t = 0; t < bank->spec.taps; t++) {
         for (size_t n = 0; n < points; n++) {
             table[zeros + (t / together * points + n) * together + t % together] =
                 (float)bank->spec.coeff[t * points + n];
         }
     }
-    TRY_OUT(device_put(bank->device, table, count * sizeof *table, "coefficients", &bank->coeff));
-out:
-    free(table);
-    return st;
+    return device_put_table(bank->device, table, count * sizeof *table, "coefficients",
+                            &bank->coeff);
 }
 
 /* exp(-2 pi i k / 2C): for real data, whose transform has half the length. */
 static status_t ppf_put_split(ppf_t *bank)
 {
-    status_t st = STATUS_OK;
     size_t channels = bank->spec.channels;
     float *table = NULL;
-    TRY_OUT(memory_aligned(2 * channels, sizeof *table, "twiddles", &table));
+    TRY(memory_aligned(2 * channels, sizeof *table, "twiddles", &table));
     for (size_t k = 0; k < channels; k++) {
         double angle = -M_PI * (double)k / (double)channels;
         table[2 * k] = (float)cos(angle);
         table[2 * k + 1] = (float)sin(angle);
     }
-    TRY_OUT(
-        device_put(bank->device, table, 2 * channels * sizeof *table, "twiddles", &bank->twiddles));
-out:
-    free(table);
-    return st;
+    return device_put_table(bank->device, table, 2 * channels * sizeof *table, "twiddles",
+                            &bank->twiddles);
 }
 
 static status_t ppf_create_fused(ppf_t *bank)
 {
-    status_t st = STATUS_OK;
     const struct channelise_shape *shape = &bank->choice.shape;
     uint32_t nsources = 0;
     const enum program_source *sources = fused_sources(shape, &nsources);
@@ -148,15 +140,12 @@ static status_t ppf_create_fused(ppf_t *bank)
     size_t count = fused_twiddle_count(&view, shape);
     struct text options = {0};
     float *table = NULL;
-    TRY_OUT(memory_zeroed(2 * count, sizeof *table, "twiddles", &table));
+    TRY(memory_zeroed(2 * count, sizeof *table, "twiddles", &table));
     fused_twiddles(&view, shape, table);
-    TRY_OUT(
-        device_put(bank->device, table, 2 * count * sizeof *table, "twiddles", &bank->twiddles));
+    TRY(device_put_table(bank->device, table, 2 * count * sizeof *table, "twiddles",
+                         &bank->twiddles));
     fused_options(&view, ppf_fused_mode(&bank->spec), shape, &bank->device->info, &options);
-    TRY_OUT(launch_build(bank->device, sources, nsources, &options, "ppf_fused", &bank->filter));
-out:
-    free(table);
-    return st;
+    return launch_build(bank->device, sources, nsources, &options, "ppf_fused", &bank->filter);
 }
 
 static status_t ppf_create_fir(ppf_t *bank)
@@ -210,12 +199,11 @@ static status_t ppf_create_last(ppf_t *bank, uint32_t i)
         TRY(device_allocate(bank->device, channels * 2 * sizeof(float), "sums of power",
                             &last->carry));
     }
-    if (last->kind == DETECT_STEPS) {
-        TRY(device_allocate(bank->device,
-                            (uint64_t)bank->spec.nstreams * bank->spec.nchannels * sizeof(float),
-                            "scales", &last->factors));
-    }
-    return STATUS_OK;
+    return last->kind == DETECT_STEPS ? device_allocate(bank->device,
+                                                        (uint64_t)bank->spec.nstreams *
+                                                            bank->spec.nchannels * sizeof(float),
+                                                        "scales", &last->factors)
+                                      : STATUS_OK;
 }
 
 /* Device memory that it takes, about: with any choice, and transforms that need workspace. */
