@@ -213,6 +213,11 @@ status_t host_buffer_create(backend_t *backend, enum buffer_use use, uint64_t by
                             buffer_t **out);
 void host_buffer_destroy(buffer_t *buffer);
 status_t host_buffer_get(buffer_t *buffer, void **out);
+/* Returns its data: for who knows that no thread works on it. */
+static inline void *host_data(const buffer_t *buffer)
+{
+    return ((const struct host_buffer *)buffer)->data;
+}
 status_t host_buffer_missing(buffer_t *in, uint64_t *out);
 status_t host_measure(backend_t *backend, struct backend_rates *out);
 

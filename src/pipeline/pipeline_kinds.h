@@ -66,27 +66,6 @@ struct made_counts channelise_pipeline_counts(const pipeline_t *pipeline, uint32
 const struct agreement_whole *channelise_pipeline_wholes(const pipeline_t *pipeline,
                                                          uint32_t product);
 
-/* Scales of the first block of rows that count for all (scales: first): every rank must have them
- * before it begins. */
-
-/* Returns whether product i needs first scales. */
-int first_scales_are_wanted(const struct channelise_plan *work, uint32_t i);
-
-/* Returns the floats of product i: the scale, then the offset, of each frequency of all ifs. */
-size_t first_scales_count(const struct channelise_plan *work, uint32_t i);
-
-/* Allocates first_scales of the products that need some, zeroed; channelise_plan_destroy() frees
- * them. Fails with DEVICE. */
-status_t first_scales_make_room(struct channelise_plan *work);
-
-/* Computes the scales for which there is room, from the first block of all streams, by a pipeline
- * of its own. A line without a number there, or with zeros alone, has the mean of the scales and
- * offsets of its if; an if of such lines alone that of the same polarisation of other stations and
- * beams, or of the powers (I, A A*, B B*). `patience`: seconds without a sign of work after which
- * it fails; 0: no end. Fails as channelise_pipeline_create() and pipeline_chunk(), with USAGE,
- * DATA, DEVICE; with DATA: a product all of whose lines are such. */
-status_t first_scales_make(struct channelise_plan *work, backend_t *backend, double patience);
-
 /* Creates the pipeline, as channelise_pipeline_create(). Rows of the filterbank that an earlier
  * pass has left `between` are not read (NULL: there are none); a full device drops these first. The
  * sink gets rows [DMs of the chunk][times of a block]: `chunk` then has the block's times as its

@@ -78,16 +78,6 @@ status_t opencl_turns_begin(struct opencl_turns *turns, const float *const lists
                             const uint64_t floats[2], struct stopwatch *watch,
                             struct opencl_buffer **out);
 
-/* Choices of the filter bank: ppf/ppf_choices.c. opencl_channelise_choose() fails with USAGE if the
- * requested kernel cannot do the problem; then there are 0 candidates. The others fail with DEVICE
- * (memory). */
-status_t opencl_channelise_choose(backend_t *backend, const struct channelise_spec *spec,
-                                  struct channelise_choice *out);
-status_t opencl_channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
-                                      enum channelise_space space, struct channelise_shape **out,
-                                      uint32_t *count);
-status_t opencl_channelise_words(const struct channelise_choice *choice, struct text *out);
-
 /* opencl_buffer.c. */
 extern const struct ingest_ops opencl_ingest;
 

@@ -326,8 +326,6 @@ struct overlap_kind {
     double cost;                    /* of a point, in time */
 };
 
-static const struct overlap_kind *overlap_kind(const struct filter_shape *shape);
-
 enum {
     PAIR_BYTES = 2 * sizeof(float),
     MANY_VALUES = 64,      /* that processors' compilers take ten seconds for */

@@ -22,13 +22,10 @@ static status_t dedisperse_add_up(dedisperse_t *dedisperse, buffer_t *in,
                                   buffer_t *out, uint64_t out_stride)
 {
     const struct dedisperse_spec *spec = &dedisperse->spec;
-    void *from = NULL;
-    void *to = NULL;
-    TRY(buffer_get(in, &from));
-    TRY(buffer_get(out, &to));
+    float *to = host_data(out);
     for (uint32_t dm = 0; dm < spec->delays->ndms; dm++) {
         for (uint64_t t = 0; t < samples; t++) {
-            ((float *)to)[dm * out_stride + t] = dedisperse_formula(spec, input, from, dm, t);
+            to[dm * out_stride + t] = dedisperse_formula(spec, input, host_data(in), dm, t);
         }
     }
     return STATUS_OK;
@@ -279,12 +276,11 @@ static status_t reference_run(channelise_t *channelise, const channelise_t *firs
 {
     struct reference *r = (struct reference *)channelise;
     const struct channelise_spec *spec = &r->base.spec;
-    void *samples = NULL;
+    const void *samples = host_data(in);
     void *data[MOST_OUTPUTS] = {NULL};
     const struct sample_coding coding = channelise_coding(spec);
-    TRY(buffer_get(in, &samples));
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        TRY(buffer_get(out[i], &data[i]));
+        data[i] = host_data(out[i]);
         rows[i] = dumps_finished(r->next, spectra, spec->outputs[i].integrate);
         if (spec->outputs[i].bits) {
             r->clipped[i] = clipped_begin(spec, i, nstreams, r->next, spectra, data[i]);

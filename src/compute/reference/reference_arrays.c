@@ -107,13 +107,9 @@ static status_t reference_beamform_run(between_t *beamform, buffer_t *in, uint64
                                        buffer_t *out)
 {
     const struct between_spec *spec = &beamform->spec;
-    struct reference_beam at = {.spec = spec, .turns = *turns, .first = first};
+    struct reference_beam at = {.spec = spec, .in = host_data(in), .turns = *turns, .first = first};
     const uint64_t row = (uint64_t)spec->beams * spec->pols * spec->coarse * spec->nchannels;
-    void *from = NULL;
-    void *to = NULL;
-    TRY(buffer_get(in, &from));
-    TRY(buffer_get(out, &to));
-    at.in = from;
+    float *to = host_data(out);
     for (uint64_t i = 0; i < spectra * row; i++) {
         const uint64_t series = i / spec->nchannels;
         at.channel = (uint32_t)(i % spec->nchannels);
@@ -211,13 +207,10 @@ static status_t correlate_add_up(correlate_t *correlate, buffer_t *in, uint64_t 
     struct reference_correlate *r = (struct reference_correlate *)correlate;
     const struct correlate_spec *spec = &r->base.spec;
     const uint64_t columns = correlate_columns(spec);
-    void *from = NULL;
-    void *to = NULL;
-    TRY(buffer_get(in, &from));
-    TRY(buffer_get(out, &to));
-    float *row = to;
+    const float *from = host_data(in);
+    float *row = host_data(out);
     for (uint64_t s = 0; s < spectra; s++) {
-        const float *spectrum = (const float *)from + s * correlate_inputs(spec) * columns * 2;
+        const float *spectrum = from + s * correlate_inputs(spec) * columns * 2;
         const float *turn = turns ? turns + s * spec->stations * spec->coarse * 2 : NULL;
         for (uint32_t pair = 0; pair < spec->npairs; pair++) {
             for (uint64_t column = 0; column < columns; column++) {

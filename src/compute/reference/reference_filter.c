@@ -223,21 +223,17 @@ static status_t reference_filter_run(void *filter, buffer_t *in, const struct sa
                                      const struct stage_run *run, buffer_t *out)
 {
     struct reference_filter *r = filter;
-    struct reference_source source = {&r->base.spec, input, run, NULL};
-    void *from = NULL;
-    void *to = NULL;
-    TRY(buffer_get(in, &from));
-    TRY(buffer_get(out, &to));
-    source.in = from;
+    const struct reference_source source = {&r->base.spec, input, run, host_data(in)};
     for (uint32_t stream = 0; stream < run->streams.count; stream++) {
         if (r->base.spec.response) {
-            TRY(reference_respond(r, &source, stream, to));
+            TRY(reference_respond(r, &source, stream, host_data(out)));
         } else {
-            reference_sum_rows(r, &source, stream, to);
+            reference_sum_rows(r, &source, stream, host_data(out));
         }
     }
-    ((struct host_buffer *)in)->missing = samples_missing(
-        &r->base.spec.coding, from, input, run->streams.count, run->counted_first, run->counted);
+    ((struct host_buffer *)in)->missing =
+        samples_missing(&r->base.spec.coding, source.in, input, run->streams.count,
+                        run->counted_first, run->counted);
     return STATUS_OK;
 }
 

@@ -126,13 +126,9 @@ static status_t reference_synthesise_run(void *synthesise, buffer_t *in,
     const struct overlap_rows rows = {run->first_row, run->first_row + (int64_t)run->rows};
     const struct overlap_rows there = {run->first_sample,
                                        run->first_sample + (int64_t)run->samples};
-    struct synthesise_source source = {input, run, NULL};
+    const struct synthesise_source source = {input, run, host_data(in)};
     struct overlap_rows needed;
-    void *from = NULL;
-    void *to = NULL;
-    TRY(buffer_get(in, &from));
-    TRY(buffer_get(out, &to));
-    source.in = from;
+    float *to = host_data(out);
     TRY(overlap_needs(&overlap, 0, rows, &needed));
     needed = overlap_common(needed, there);
     for (uint32_t stream = 0; stream < run->streams.count; stream++) {
@@ -141,11 +137,11 @@ static status_t reference_synthesise_run(void *synthesise, buffer_t *in,
             TRY(reference_synthesise_stream(r, &source, stream, s));
             reference_synthesise_add(r, run, s);
         }
-        reference_synthesise_store(
-            r, run->rows, (float *)to + stream * run->out_stride * (spec->is_real_out ? 1 : 2));
+        reference_synthesise_store(r, run->rows,
+                                   to + stream * run->out_stride * (spec->is_real_out ? 1 : 2));
     }
     ((struct host_buffer *)in)->missing =
-        samples_missing(&spec->coding, from, input, run->streams.count * spec->channels,
+        samples_missing(&spec->coding, source.in, input, run->streams.count * spec->channels,
                         run->counted_first, run->counted);
     return STATUS_OK;
 }

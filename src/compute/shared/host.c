@@ -31,7 +31,7 @@ void host_buffer_destroy(buffer_t *buffer)
 
 status_t host_buffer_get(buffer_t *buffer, void **out)
 {
-    *out = ((const struct host_buffer *)buffer)->data;
+    *out = host_data(buffer);
     return STATUS_OK;
 }
 

@@ -14,10 +14,6 @@
  * A filter that decimates by D has samples n with the same n mod D lie in one plane: then the rows
  * that are wanted take neighbouring samples, as without decimation, and no others are made. */
 
-typedef struct direct direct_t;
-
-static void direct_destroy(direct_t *d);
-
 enum {
     MOST_ROWS = 4096,
     MOST_SAMPLES =
@@ -70,7 +66,7 @@ static uint64_t direct_bytes(const struct filter_spec *spec)
 
 /* Coefficients in the order in which samples are: plane by plane, the oldest sample of each first.
  */
-static void direct_set_taps(direct_t *d, const struct filter_spec *spec)
+static void direct_set_taps(struct direct *d, const struct filter_spec *spec)
 {
     size_t at = 0;
     for (size_t plane = 0; plane < d->planes; plane++) {
@@ -83,12 +79,27 @@ static void direct_set_taps(direct_t *d, const struct filter_spec *spec)
     }
 }
 
+static void direct_destroy(struct direct *d)
+{
+    if (!d) {
+        return;
+    }
+    for (uint32_t i = 0; d->scratch && i < d->threads; i++) {
+        free(d->scratch[i]);
+    }
+    free(d->scratch);
+    free(d->coeff[0]);
+    free(d->coeff[1]);
+    free(d->place);
+    free(d);
+}
+
 /* Coefficients are copied. Fails with DEVICE. */
 static status_t direct_create(const struct filter_spec *spec, const struct filter_reader *reader,
-                              direct_t **out)
+                              struct direct **out)
 {
     status_t st = STATUS_OK;
-    direct_t *d = NULL;
+    struct direct *d = NULL;
     TRY_OUT(memory_zeroed(1, sizeof *d, "the filter", &d));
     d->reader = reader;
     d->taps = spec->taps;
@@ -116,23 +127,8 @@ out:
     return st;
 }
 
-static void direct_destroy(direct_t *d)
-{
-    if (!d) {
-        return;
-    }
-    for (uint32_t i = 0; d->scratch && i < d->threads; i++) {
-        free(d->scratch[i]);
-    }
-    free(d->scratch);
-    free(d->coeff[0]);
-    free(d->coeff[1]);
-    free(d->place);
-    free(d);
-}
-
 /* Deals samples to the planes in turn. */
-static void direct_deal(const direct_t *d, const float *samples, size_t first, size_t count,
+static void direct_deal(const struct direct *d, const float *samples, size_t first, size_t count,
                         float *planes)
 {
     size_t plane = first % d->decimate;
@@ -149,7 +145,7 @@ static void direct_deal(const direct_t *d, const float *samples, size_t first, s
 }
 
 /* Writes zeros after the last sample of each plane, for the rows that fill the last vectors. */
-static void direct_blank_ends(const direct_t *d, size_t samples, float *planes)
+static void direct_blank_ends(const struct direct *d, size_t samples, float *planes)
 {
     size_t ends = samples / d->decimate;
     size_t count = d->pitch - ends < DIRECT_MOST_ROWS ? d->pitch - ends : DIRECT_MOST_ROWS;
@@ -158,7 +154,7 @@ static void direct_blank_ends(const direct_t *d, size_t samples, float *planes)
     }
 }
 
-static void direct_read(const direct_t *d, const struct filter_stream *stream, int64_t place,
+static void direct_read(const struct direct *d, const struct filter_stream *stream, int64_t place,
                         size_t samples, float *re, float *im)
 {
     _Alignas(64) float part[2][READ_SAMPLES];
@@ -179,7 +175,7 @@ static void direct_read(const direct_t *d, const struct filter_stream *stream, i
 /* `rows` <= direct_rows() rows by one thread; row 0 is made of the T samples from `place` on.
  *
  *   out   float [rows], or pairs   */
-static void direct_run(direct_t *d, uint32_t thread, const struct filter_stream *stream,
+static void direct_run(struct direct *d, uint32_t thread, const struct filter_stream *stream,
                        int64_t place, uint64_t rows, float *out)
 {
     float *re = d->scratch[thread];
@@ -245,7 +241,7 @@ struct cpu_filter {
     struct filter base;
     struct filter_reader reader;
     pool_t *pool;
-    direct_t *direct; /* one of both */
+    struct direct *direct; /* one of both */
     overlap_save_t *overlap_save;
     struct turned *turned; /* [threads] */
     uint64_t piece_rows;   /* of a task */

@@ -33,21 +33,15 @@ static int space_is_chunk(const struct dedisperse_shape *s)
     return s->chunk >= 2 && s->chunk <= 32 && (s->chunk & (s->chunk - 1)) == 0;
 }
 
-/* Returns why a shape of brute force is impossible, whatever the delays are; NULL: possible. */
-static const char *space_objection_to_brute(const struct dedisperse_shape_problem *p,
-                                            const struct device_info *device,
-                                            const struct dedisperse_shape *s)
+/* Returns why a shape of any kind is impossible, whatever the delays are; NULL: possible. */
+static const char *space_objection(const struct dedisperse_shape_problem *p,
+                                   const struct device_info *device,
+                                   const struct dedisperse_shape *s)
 {
     uint64_t group = (uint64_t)s->time_items * s->dm_items;
-    int can_pack = !p->is_float && p->sample_bytes < 4 && s->pack == 4 / p->sample_bytes;
-    return s->staging >= STAGING_STRIPS                        ? "there is no such staging"
-           : s->pack != 1 && !can_pack                         ? "such words cannot be packed"
-           : s->pack == 4 && p->nrows > MOST_PACKED            ? "too many channels for packed sums"
-           : s->staging == STAGING_FUNNEL && s->pack == 1      ? "nothing is packed to be joined"
-           : group < 1 || group > device->group_size           ? "work-groups of this size"
+    return group < 1 || group > device->group_size             ? "work-groups of this size"
            : s->time_out < 1 || s->dm_out < 1                  ? "work-items without outputs"
            : s->time_out > 64 || s->dm_out > 64                ? "too many outputs"
-           : !space_is_chunk(s)                                ? "chunks are 2, 4, 8, 16 or 32"
            : s->is_ptx && !device->is_nvidia                   ? "no device of NVIDIA's"
            : s->skew > 1 << 20                                 ? "too much skew"
            : dedisperse_shape_registers(p, s) > MOST_REGISTERS ? "too many registers"
@@ -57,12 +51,25 @@ static const char *space_objection_to_brute(const struct dedisperse_shape_proble
                : NULL;
 }
 
+/* Returns likewise why a shape of brute force is impossible. */
+static const char *space_objection_to_brute(const struct dedisperse_shape_problem *p,
+                                            const struct device_info *device,
+                                            const struct dedisperse_shape *s)
+{
+    int can_pack = !p->is_float && p->sample_bytes < 4 && s->pack == 4 / p->sample_bytes;
+    return s->staging >= STAGING_STRIPS                   ? "there is no such staging"
+           : s->pack != 1 && !can_pack                    ? "such words cannot be packed"
+           : s->pack == 4 && p->nrows > MOST_PACKED       ? "too many channels for packed sums"
+           : s->staging == STAGING_FUNNEL && s->pack == 1 ? "nothing is packed to be joined"
+           : !space_is_chunk(s)                           ? "chunks are 2, 4, 8, 16 or 32"
+                                                          : space_objection(p, device, s);
+}
+
 /* Returns likewise why a shape of a tree is impossible. */
 static const char *space_objection_to_tree(const struct dedisperse_shape_problem *p,
                                            const struct device_info *device,
                                            const struct dedisperse_shape *s)
 {
-    uint64_t items = (uint64_t)s->time_items * s->dm_items;
     int can_pack = p->sample_bytes == 1 && s->pack == 2;
     return s->staging != STAGING_DIRECT             ? "trees read rows directly"
            : s->pack != 1 && !can_pack              ? "such words cannot be packed"
@@ -71,18 +78,9 @@ static const char *space_objection_to_tree(const struct dedisperse_shape_problem
            : s->time_items * (uint64_t)s->time_out / s->pack % 4 != 0 ||
                    s->dm_items * (uint64_t)s->dm_out % 4 != 0
                ? "tiles are no multiples of four"
-           : s->group != 4 && s->group != 8 && s->group != 16  ? "groups have 4, 8 or 16 channels"
-           : !space_is_chunk(s) || s->chunk % s->group != 0    ? "chunks are 1, 2, 4 or 8 groups"
-           : items < 1 || items > device->group_size           ? "work-groups of this size"
-           : s->time_out < 1 || s->dm_out < 1                  ? "work-items without outputs"
-           : s->time_out > 64 || s->dm_out > 64                ? "too many outputs"
-           : s->is_ptx && !device->is_nvidia                   ? "no device of NVIDIA's"
-           : s->skew > 1 << 20                                 ? "too much skew"
-           : dedisperse_shape_registers(p, s) > MOST_REGISTERS ? "too many registers"
-           : device->is_gpu &&
-                   items * (dedisperse_shape_registers(p, s) + WORK_REGISTERS) > UNIT_REGISTERS
-               ? "too many registers for so many work-items"
-               : NULL;
+           : s->group != 4 && s->group != 8 && s->group != 16 ? "groups have 4, 8 or 16 channels"
+           : !space_is_chunk(s) || s->chunk % s->group != 0   ? "chunks are 1, 2, 4 or 8 groups"
+                                                              : space_objection(p, device, s);
 }
 
 /* Groups of a compute unit at a time, by what Volta to Hopper have: 65,536 registers, 228 KiB,

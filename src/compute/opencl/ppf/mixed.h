@@ -1,6 +1,6 @@
 /* The fused filter bank of long spectra, and where channels are no power of two but a product of 2,
  * 3 and 5: its shapes, and the options of kernels/mixed/mixed_stages.cl. Pure functions, for
- * fused.c and ppf_choices.c.
+ * fused.c and opencl_channelise.c.
  *
  * C = first middle last, or first last: an item holds `first` values of a spectrum, and as many as
  * butterflies of `last`, which divides it; the middle stage works in local memory. */

@@ -50,15 +50,4 @@ status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_st
 uint32_t ppf_choices(const struct device_info *info, const struct channelise_spec *spec,
                      struct channelise_shape *out, uint32_t most);
 
-/* Returns whether the fused kernel makes the product itself: there is one, of QUANTITY_SPECTRA or
- * QUANTITY_POWER. */
-int ppf_is_direct(const struct channelise_spec *spec);
-
-/* Returns the output of the fused kernel (enum fused_mode): the product if ppf_is_direct(), else
- * spectra. */
-int ppf_fused_mode(const struct channelise_spec *spec);
-
-/* Returns the fused kernel's view of the problem: with all channels unless ppf_is_direct(). */
-struct channelise_spec ppf_fused_spec(const struct channelise_spec *spec);
-
 #endif
