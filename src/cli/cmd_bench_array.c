@@ -26,10 +26,8 @@ struct array_settings {
     uint64_t spectra;
     int is_fixed, is_turned;
 
-    backend_t *opened;
+    struct bench_table table;
     double peak; /* operations a second, of bare multiply-adds */
-    uint32_t failed;
-    struct csv csv;
 };
 
 /* A row of a table. */
@@ -189,9 +187,9 @@ static status_t bench_beams(const struct array_settings *s, const struct array_r
 {
     status_t st = STATUS_OK;
     static const struct trial timed = {beams_run, beams_check};
-    const int has_device = backend_abilities(backend_which(s->opened))->has_device;
+    const int has_device = backend_abilities(backend_which(s->table.opened))->has_device;
     const uint64_t beyond_caches = has_device ? UINT64_C(1) << 29 : UINT64_C(1) << 26;
-    struct beams bench = {.backend = s->opened,
+    struct beams bench = {.backend = s->table.opened,
                           .spec = {.stage = BETWEEN_BEAMFORM,
                                    .stations = row->stations,
                                    .beams = (uint32_t)row->other,
@@ -206,7 +204,7 @@ static status_t bench_beams(const struct array_settings *s, const struct array_r
     bench.spectra = s->spectra > 0 ? s->spectra : ceil_div_u64(beyond_caches / bytes + 1, 64) * 64;
     bench.spec.max_spectra = bench.spectra;
     TRY_OUT(beams_fill(&bench, s->is_fixed));
-    TRY_OUT(between_create(s->opened, &bench.spec, &bench.stage));
+    TRY_OUT(between_create(s->table.opened, &bench.spec, &bench.stage));
     TRY_OUT(trial_time(&timed, &bench, s->shared.repeats, NULL, &times));
     *out = (struct bench_formed){.spectra = bench.spectra,
                                  .seconds = times.best.seconds,
@@ -405,7 +403,7 @@ static status_t bench_correlate(const struct array_settings *s, const struct arr
 {
     status_t st = STATUS_OK;
     static const struct trial timed = {correlation_run, correlation_check};
-    struct correlation bench = {.backend = s->opened};
+    struct correlation bench = {.backend = s->table.opened};
     struct trial_times times;
     struct correlate_spec *spec = &bench.spec;
     *spec = (struct correlate_spec){.stations = row->stations,
@@ -431,50 +429,24 @@ out:
     return st;
 }
 
-static status_t array_open(struct array_settings *s, const char *heading)
-{
-    struct backend_options options = {.device = s->shared.device, .local_size = 1};
-    s->shared.threads = options_threads(s);
-    TRY(csv_open(s->shared.csv, "w", heading, &s->csv));
-    TRY(backend_open(backend_settle(s->shared.backend), &options, &s->opened));
-    TRY(backend_measure_fma(s->opened, s->shared.threads, &s->peak));
-    const char *device = backend_device(s->opened);
-    printf("%s%s%s: %.3g TFLOP/s of multiply-adds in registers%s\n",
-           backend_name(backend_which(s->opened)), *device ? ", " : "", device, 1e-12 * s->peak,
-           s->is_fixed ? "; weights from a table" : "");
-    return STATUS_OK;
-}
-
-/* Prints all rows of the lists. */
-static status_t array_rows(struct array_settings *s,
+/* Prints all rows of the lists; `head` is above them. */
+static status_t array_rows(struct array_settings *s, const char *head,
                            status_t (*print)(struct array_settings *, const struct array_row *))
 {
     const uint32_t nchannels = s->channels.count;
     const uint32_t nothers = s->others.count;
+    TRY(backend_measure_fma(s->table.opened, s->shared.threads, &s->peak));
+    bench_table_print_device(&s->table);
+    printf("%.3g TFLOP/s of multiply-adds in registers%s\n%s\n", 1e-12 * s->peak,
+           s->is_fixed ? "; weights from a table" : "", head);
     for (uint32_t i = 0; i < s->stations.count * nchannels * nothers; i++) {
         const struct array_row row = {
             .stations = (uint32_t)s->stations.values[i / nchannels / nothers],
             .channels = (uint32_t)s->channels.values[i / nothers % nchannels],
             .other = s->others.values[i % nothers]};
         TRY(print(s, &row));
-        csv_flush(&s->csv);
-        report_show();
     }
-    return REQUIRED(s->failed == 0, STATUS_DEVICE, "bench: %s failed",
-                    units_number(s->failed, "row", "rows"));
-}
-
-/* The whole command: `heading` is that of CSV, `head` that of the table. */
-static status_t array_run(struct array_settings *s, const char *heading, const char *head,
-                          status_t (*print)(struct array_settings *, const struct array_row *))
-{
-    status_t st = STATUS_OK;
-    TRY_OUT(array_open(s, heading));
-    printf("%s\n", head);
-    TRY_OUT(array_rows(s, print));
-out:
-    backend_close(s->opened);
-    return csv_close(&s->csv, st);
+    return STATUS_OK;
 }
 
 #define AT(field) offsetof(struct array_settings, field)
@@ -494,23 +466,30 @@ static status_t beams_print(struct array_settings *s, const struct array_row *ro
     printf("%8u %6" PRIu64 " %5u %8u %6u %8" PRIu64 " %10.4f %9.3f %8.1f%% %9.3f %9.2g%s\n",
            row->stations, row->other, s->pols, row->channels, s->cell, r.spectra, 1e3 * r.seconds,
            1e-12 * rate, 1e2 * share, 1e-9 * numbers, r.error, r.is_right ? "" : " FAILED");
-    csv_print(&s->csv, "%u,%" PRIu64 ",%u,%u,%u,%" PRIu64 ",%s,%.6f,%.4f,%.4f,%.4f,%u,%.3g,%s\n",
+    csv_print(&s->table.csv,
+              "%u,%" PRIu64 ",%u,%u,%u,%" PRIu64 ",%s,%.6f,%.4f,%.4f,%.4f,%u,%.3g,%s\n",
               row->stations, row->other, s->pols, row->channels, s->cell, r.spectra,
               s->is_fixed ? "table" : "turns", 1e3 * r.seconds, 1e-12 * rate, share, 1e-9 * numbers,
               s->shared.threads, r.error, r.is_right ? "ok" : "FAILED");
-    s->failed += !r.is_right;
+    bench_table_end_row(&s->table, r.is_right);
     return STATUS_OK;
+}
+
+static status_t beams_print_rows(void *settings)
+{
+    return array_rows(settings,
+                      "stations  beams  pols  channel   cell  spectra         ms   TFLOP/s   of "
+                      "peak   Gsamp/s rms error",
+                      beams_print);
 }
 
 static status_t beams_run_rows(void *settings)
 {
-    return array_run(
-        settings,
-        "stations,beams,pols,channels,cell,spectra,weights,ms,tflop_per_s,share_of_"
-        "peak,gsamples_per_s,threads,rms_error,result",
-        "stations  beams  pols  channel   cell  spectra         ms   TFLOP/s   of peak "
-        "  Gsamp/s rms error",
-        beams_print);
+    static const char heading[] = "stations,beams,pols,channels,cell,spectra,weights,ms,"
+                                  "tflop_per_s,share_of_peak,gsamples_per_s,threads,rms_error,"
+                                  "result";
+    struct array_settings *s = settings;
+    return bench_table_run(&s->shared, &s->table, heading, beams_print_rows);
 }
 
 static const struct option_row beams_rows[] = {
@@ -553,7 +532,7 @@ static status_t correlate_print(struct array_settings *s, const struct array_row
     if (bench_correlate(s, row, &r) != STATUS_OK) {
         printf(" %s\n", report_cause());
         report_clear();
-        s->failed++;
+        bench_table_end_row(&s->table, 0);
         return STATUS_OK;
     }
     const double rate = r.flops / r.seconds;
@@ -562,26 +541,32 @@ static status_t correlate_print(struct array_settings *s, const struct array_row
     printf(" %9" PRIu64 " %10.3f %10.3f %9.3f %9.2f %5.0f%% %9.2g%s\n", spectra, 1e3 * r.seconds,
            1e3 * r.steps[CORRELATE_STEP_CROSSES], numbers, 1e-12 * rate, 100 * rate / s->peak,
            r.error, r.is_right ? "" : " FAILED");
-    csv_print(&s->csv, "%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%.6f", row->stations, s->pols,
+    csv_print(&s->table.csv, "%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%.6f", row->stations, s->pols,
               row->channels, row->other, spectra, 1e3 * r.seconds);
     for (int step = CORRELATE_STEP_TURN; step <= CORRELATE_STEP_FINISH; step++) {
-        csv_print(&s->csv, ",%.6f", 1e3 * r.steps[step]);
+        csv_print(&s->table.csv, ",%.6f", 1e3 * r.steps[step]);
     }
-    csv_print(&s->csv, ",%.4f,%.4f,%.4f,%u,%.3g,%s\n", numbers, 1e-12 * rate, rate / s->peak,
+    csv_print(&s->table.csv, ",%.4f,%.4f,%.4f,%u,%.3g,%s\n", numbers, 1e-12 * rate, rate / s->peak,
               s->shared.threads, r.error, r.is_right ? "ok" : "FAILED");
-    s->failed += !r.is_right;
+    bench_table_end_row(&s->table, r.is_right);
     return STATUS_OK;
+}
+
+static status_t correlate_print_rows(void *settings)
+{
+    return array_rows(settings,
+                      "stations pols channels integrate   spectra         ms crosses ms    Gnum/s  "
+                      " TFLOP/s  share rms error",
+                      correlate_print);
 }
 
 static status_t correlate_run_rows(void *settings)
 {
-    return array_run(
-        settings,
-        "stations,pols,channels,integrate,spectra,ms,turn_ms,autos_ms,crosses_ms,finish_ms,"
-        "gspectra_per_s,tflop_per_s,share_of_multiply_adds,threads,rms_error,result",
-        "stations pols channels integrate   spectra         ms crosses ms    Gnum/s   TFLOP/s  "
-        "share rms error",
-        correlate_print);
+    static const char heading[] = "stations,pols,channels,integrate,spectra,ms,turn_ms,autos_ms,"
+                                  "crosses_ms,finish_ms,gspectra_per_s,tflop_per_s,"
+                                  "share_of_multiply_adds,threads,rms_error,result";
+    struct array_settings *s = settings;
+    return bench_table_run(&s->shared, &s->table, heading, correlate_print_rows);
 }
 
 static const struct option_row correlate_rows[] = {

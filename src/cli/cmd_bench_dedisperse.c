@@ -23,10 +23,8 @@ struct dedisperse_settings {
     int has_shape, is_tuned;
     struct dedisperse_shape shape;
     /* While it runs. */
-    backend_t *opened;
-    struct csv csv;
+    struct bench_table table;
     double started;
-    uint32_t failed;
     double gain; /* of a tree for the case's delays; 0: there is no table to say it in */
 };
 
@@ -39,9 +37,8 @@ static const char heading[] =
 
 static void bench_print_head(struct dedisperse_settings *s)
 {
-    const char *device = backend_device(s->opened);
-    printf("%s%s%s: %s, %u channels, %g s of data\n", backend_name(backend_which(s->opened)),
-           *device ? ", " : "", device, s->telescope->name, s->telescope->nchannels,
+    bench_table_print_device(&s->table);
+    printf("%s, %u channels, %g s of data\n", s->telescope->name, s->telescope->nchannels,
            s->shared.seconds);
     printf("%6s %4s %-34s %10s %10s %9s %10s %9s\n", "DMs", "bits", "how", "ms", "transp. ms",
            "Gadd/s", "x realtime", "model ms");
@@ -64,15 +61,14 @@ static void bench_print_row(struct dedisperse_settings *s, const struct bench_de
                1e3 * (r->seconds + r->search), 1e3 * r->transpose,
                1e-9 * r->adds / (r->seconds + r->search), r->realtime / (1 + more), 1e2 * more);
     }
-    report_show();
     csv_print(
-        &s->csv,
+        &s->table.csv,
         "%s,%u,%u,%g,%s,%u,%g,\"%s\",%.6f,%.6f,%.6f,%.6f,%.4f,%.4f,%.6f,%u,%.6f,%.4f,%.4f,%s\n",
         c->telescope->name, c->ndms, bits, c->dm_step,
         c->group > 0 ? "two-step" : bench_modes[c->mode], c->group, c->seconds, how,
         1e3 * r->seconds, 1e3 * r->transpose, 1e3 * r->upload, 1e3 * r->download, rate, r->realtime,
         1e3 * cost, c->search, 1e3 * r->search, more, s->gain, r->wrong ? "FAILED" : "ok");
-    csv_flush(&s->csv);
+    bench_table_end_row(&s->table, r->wrong == 0);
 }
 
 /* Times one row. An impossible shape is reported and skipped; a device that fails is a failure. */
@@ -89,11 +85,10 @@ static status_t bench_time_shape(struct dedisperse_settings *s, bench_dedisperse
         printf("%6u %4u %-34s %s\n", c->ndms, 8 * (uint32_t)series_bytes(c->format),
                how.data ? how.data : "", report_cause());
         report_clear();
-        s->failed += tried != STATUS_USAGE;
+        s->table.failed += tried != STATUS_USAGE;
         goto out;
     }
     bench_print_row(s, c, how.data, &result, cost);
-    s->failed += result.wrong > 0;
 out:
     text_free(&how);
     return st;
@@ -110,7 +105,7 @@ static status_t bench_sweep_space(struct dedisperse_settings *s, bench_dedispers
     status_t st = STATUS_OK;
     struct dedisperse_candidate *list = NULL;
     uint32_t count = 0;
-    TRY_OUT(dedisperse_candidates(s->opened, bench_dedisperse_spec(bench), &list, &count));
+    TRY_OUT(dedisperse_candidates(s->table.opened, bench_dedisperse_spec(bench), &list, &count));
     printf("%u shapes fit, every %llu of them\n", count, (unsigned long long)s->every);
     for (uint64_t i = 0; i < count && bench_has_time(s); i += s->every) {
         TRY_OUT(bench_time_shape(s, bench, c, &list[i].shape, list[i].cost));
@@ -150,7 +145,7 @@ static status_t bench_time_tuned(struct dedisperse_settings *s, bench_dedisperse
     status_t st = STATUS_OK;
     struct dedisperse_shape shape;
     struct tuning t = {.problem = NULL};
-    TRY_OUT(tuning_begin(&tune_dedispersion, s->opened, bench_dedisperse_spec(bench),
+    TRY_OUT(tuning_begin(&tune_dedispersion, s->table.opened, bench_dedisperse_spec(bench),
                          s->shared.database, &t));
     memcpy(&shape, t.values, sizeof shape);
     if (t.found == TUNE_NOTHING) {
@@ -168,7 +163,7 @@ static status_t bench_case(struct dedisperse_settings *s, const struct bench_ded
 {
     status_t st = STATUS_OK;
     bench_dedisperse_t *bench = NULL;
-    TRY_OUT(bench_dedisperse_create(s->opened, c, &bench));
+    TRY_OUT(bench_dedisperse_create(s->table.opened, c, &bench));
     const struct subbands *steps = bench_dedisperse_spec(bench)->steps;
     if (steps) {
         printf("two steps: %u DMs in %u groups of delays, %.2f times fewer adds, at most %u "
@@ -187,11 +182,9 @@ out:
     return st;
 }
 
-static status_t bench_all(struct dedisperse_settings *s)
+static status_t bench_lists(void *settings)
 {
-    struct backend_options options = {.device = s->shared.device, .local_size = 1};
-    TRY(csv_open(s->shared.csv, "w", heading, &s->csv));
-    TRY(backend_open(backend_settle(s->shared.backend), &options, &s->opened));
+    struct dedisperse_settings *s = settings;
     bench_print_head(s);
     const uint32_t nmodes = s->modes.count;
     for (uint32_t b = 0; b < s->bits.count; b++) {
@@ -213,8 +206,7 @@ static status_t bench_all(struct dedisperse_settings *s)
             TRY(bench_case(s, &c));
         }
     }
-    return REQUIRED(s->failed == 0, STATUS_DEVICE, "bench dedisperse: %s failed",
-                    units_number(s->failed, "row", "rows"));
+    return STATUS_OK;
 }
 
 static int bench_read_shape(const struct option_row *row, const char *text, void *field)
@@ -268,10 +260,7 @@ static status_t bench_check(void *settings)
 static status_t bench_run(void *settings)
 {
     struct dedisperse_settings *s = settings;
-    s->shared.threads = options_threads(s);
-    status_t st = bench_all(s);
-    backend_close(s->opened);
-    return csv_close(&s->csv, st);
+    return bench_table_run(&s->shared, &s->table, heading, bench_lists);
 }
 
 const struct command cli_bench_dedisperse = {

@@ -220,10 +220,8 @@ struct fir_settings {
     enum fft_kind fft;
     int is_real, is_alone;
 
-    backend_t *opened;
+    struct bench_table table;
     backend_t *cpu; /* beside a device; NULL: none */
-    uint32_t failed;
-    struct csv csv;
 };
 
 /* A row. Seconds are for all points. */
@@ -244,10 +242,9 @@ static const char heading[] =
 
 static void bench_print_head(const struct fir_settings *s)
 {
-    const char *device = backend_device(s->opened);
-    printf("%s%s%s: one stream of %s floats; plain: a loop on one core without SIMD, measured on "
-           "some points where all take long (*)%s\n",
-           backend_name(backend_which(s->opened)), *device ? ", " : "", device,
+    bench_table_print_device(&s->table);
+    printf("one stream of %s floats; plain: a loop on one core without SIMD, measured on some "
+           "points where all take long (*)%s\n",
            s->is_real ? "real" : "complex", s->cpu ? "; CPU: the cpu backend" : "");
     printf("%8s %10s %-36s %11s %9s %9s %11s %11s %9s %9s %9s\n", "taps", "points", "how", "ms",
            "Msamp/s", "GFLOP/s", "moved ms", "plain ms", "x plain", "x CPU", "rms error");
@@ -291,7 +288,6 @@ static void bench_print_row(const struct fir_settings *s, const struct fir_row *
            1e-6 * (double)c->points / r->seconds, 1e-9 * bench_fir_flops(c) / r->seconds, moved,
            1e3 * row->plain_seconds, row->plain_points < c->points ? "*" : " ",
            bench_over(row->plain_seconds, r->seconds), cpu, r->error, r->is_right ? "" : " FAILED");
-    report_show();
 }
 
 static void bench_write_row(struct fir_settings *s, const struct fir_row *row)
@@ -299,21 +295,21 @@ static void bench_write_row(struct fir_settings *s, const struct fir_row *row)
     const struct bench_fir *c = &row->c;
     const struct bench_filtered *r = &row->result;
     double samples = 1e-6 * (double)c->points;
-    csv_print(&s->csv, "%u,%" PRIu64 ",%d,%s,\"%s\",%.6f,%" PRIu64 ",%.4f,%.4f,%.6f,%.4f,", c->taps,
-              c->points, c->is_complex, filter_method_name(c->method), row->how, 1e3 * r->seconds,
-              r->points, samples / r->seconds, 1e-9 * bench_fir_flops(c) / r->seconds,
-              1e3 * r->moved_seconds, bench_over(samples, r->moved_seconds));
-    csv_print(&s->csv, "%.6f,%.6f,%.6f,%.6f,%.6f,%" PRIu64 ",%.4f,%.4f,",
+    csv_print(&s->table.csv, "%u,%" PRIu64 ",%d,%s,\"%s\",%.6f,%" PRIu64 ",%.4f,%.4f,%.6f,%.4f,",
+              c->taps, c->points, c->is_complex, filter_method_name(c->method), row->how,
+              1e3 * r->seconds, r->points, samples / r->seconds,
+              1e-9 * bench_fir_flops(c) / r->seconds, 1e3 * r->moved_seconds,
+              bench_over(samples, r->moved_seconds));
+    csv_print(&s->table.csv, "%.6f,%.6f,%.6f,%.6f,%.6f,%" PRIu64 ",%.4f,%.4f,",
               1e3 * r->steps[STEP_UPLOAD], 1e3 * r->steps[STEP_DEINTERLEAVE],
               1e3 * (r->steps[STEP_FILTER] + r->steps[STEP_TRANSFORM]),
               1e3 * r->steps[STEP_DOWNLOAD], 1e3 * row->plain_seconds, row->plain_points,
               bench_over(row->plain_seconds, r->seconds),
               bench_over(row->plain_seconds, r->moved_seconds));
-    csv_print(&s->csv, "\"%s\",%.6f,%" PRIu64 ",%.4f,%.4f,%u,%.3g,%s\n", row->cpu_how,
+    csv_print(&s->table.csv, "\"%s\",%.6f,%" PRIu64 ",%.4f,%.4f,%u,%.3g,%s\n", row->cpu_how,
               1e3 * row->cpu.seconds, row->cpu.points, bench_over(row->cpu.seconds, r->seconds),
               bench_over(row->cpu.seconds, r->moved_seconds), c->threads, r->error,
               r->is_right ? "ok" : "FAILED");
-    csv_flush(&s->csv);
 }
 
 /* The rest of a row that a device has begun: the same on the CPU, by the best method. */
@@ -339,7 +335,7 @@ static status_t bench_row(struct fir_settings *s, uint64_t taps, uint64_t points
     status_t st = STATUS_OK;
     struct text how = {0};
     struct text cpu_how = {0};
-    int has_device = backend_abilities(backend_which(s->opened))->has_device;
+    int has_device = backend_abilities(backend_which(s->table.opened))->has_device;
     struct fir_row row = {.c = {.taps = (uint32_t)taps,
                                 .points = points,
                                 .is_complex = !s->is_real,
@@ -350,12 +346,12 @@ static status_t bench_row(struct fir_settings *s, uint64_t taps, uint64_t points
                                 .has_transfers = has_device},
                           .cpu_how = ""};
     row.c.most = has_device ? 0 : bench_fir_bearable(&row.c);
-    status_t tried = bench_fir(s->opened, &row.c, &row.result);
+    status_t tried = bench_fir(s->table.opened, &row.c, &row.result);
     if (tried != STATUS_OK) {
         printf("%8u %10" PRIu64 " %s: %s\n", row.c.taps, points, filter_method_name(row.c.method),
                report_cause());
         report_clear();
-        s->failed += row.c.method == FILTER_AUTO || tried != STATUS_USAGE;
+        s->table.failed += row.c.method == FILTER_AUTO || tried != STATUS_USAGE;
         goto out;
     }
     TRY_OUT(filter_words(&row.result.choice, &how));
@@ -364,15 +360,21 @@ static status_t bench_row(struct fir_settings *s, uint64_t taps, uint64_t points
     TRY_OUT(s->cpu ? bench_beside(s, &row, &cpu_how) : STATUS_OK);
     bench_print_row(s, &row);
     bench_write_row(s, &row);
-    s->failed += !row.result.is_right;
+    bench_table_end_row(&s->table, row.result.is_right);
 out:
     text_free(&how);
     text_free(&cpu_how);
     return st;
 }
 
-static status_t bench_lists(struct fir_settings *s)
+static status_t bench_lists(void *settings)
 {
+    struct fir_settings *s = settings;
+    const struct backend_options host = {.local_size = 1};
+    if (!s->is_alone && backend_abilities(backend_which(s->table.opened))->has_device) {
+        TRY(backend_open(BACKEND_CPU, &host, &s->cpu));
+    }
+    bench_print_head(s);
     for (uint32_t i = 0; i < s->points.count * s->taps.count * s->methods.count; i++) {
         uint64_t row = i;
         const uint64_t method = s->methods.values[take_digit(&row, s->methods.count)];
@@ -380,22 +382,6 @@ static status_t bench_lists(struct fir_settings *s)
         TRY(bench_row(s, taps, s->points.values[row], method));
     }
     return STATUS_OK;
-}
-
-static status_t bench_all(struct fir_settings *s)
-{
-    struct backend_options options = {.device = s->shared.device, .local_size = 1};
-    struct backend_options host = {.local_size = 1};
-    s->shared.threads = options_threads(s);
-    TRY(csv_open(s->shared.csv, "w", heading, &s->csv));
-    TRY(backend_open(backend_settle(s->shared.backend), &options, &s->opened));
-    if (!s->is_alone && backend_abilities(backend_which(s->opened))->has_device) {
-        TRY(backend_open(BACKEND_CPU, &host, &s->cpu));
-    }
-    bench_print_head(s);
-    TRY(bench_lists(s));
-    return REQUIRED(s->failed == 0, STATUS_DEVICE, "bench: %s failed",
-                    units_number(s->failed, "row", "rows"));
 }
 
 #define AT(field) offsetof(struct fir_settings, field)
@@ -417,10 +403,9 @@ static const struct option_row rows[] = {
 static status_t bench_run(void *settings)
 {
     struct fir_settings *s = settings;
-    status_t st = bench_all(s);
+    status_t st = bench_table_run(&s->shared, &s->table, heading, bench_lists);
     backend_close(s->cpu);
-    backend_close(s->opened);
-    return csv_close(&s->csv, st);
+    return st;
 }
 
 const struct command cli_bench_fir = {

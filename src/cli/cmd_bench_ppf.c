@@ -20,10 +20,9 @@ struct ppf_settings {
     struct channelise_output out;
     uint64_t samples;
 
-    backend_t *opened;
+    struct bench_table table;
     struct backend_rates rates;
-    uint32_t done, failed; /* rows */
-    struct csv csv;
+    uint32_t done; /* rows */
 };
 
 static enum sample_format bench_format_of(uint64_t bits)
@@ -35,7 +34,7 @@ static enum sample_format bench_format_of(uint64_t bits)
  * threads. */
 static int bench_has_device(const struct ppf_settings *settings)
 {
-    return backend_abilities(backend_which(settings->opened))->has_device;
+    return backend_abilities(backend_which(settings->table.opened))->has_device;
 }
 
 static const char heading[] =
@@ -45,9 +44,8 @@ static const char heading[] =
 
 static void bench_print_head(struct ppf_settings *settings)
 {
-    const char *device = backend_device(settings->opened);
-    printf("%s%s%s: copies %s/s", backend_name(backend_which(settings->opened)),
-           *device ? ", " : "", device, units_bytes((uint64_t)settings->rates.copy));
+    bench_table_print_device(&settings->table);
+    printf("copies %s/s", units_bytes((uint64_t)settings->rates.copy));
     if (settings->rates.upload > 0) {
         printf(", to the device %s/s, back %s/s", units_bytes((uint64_t)settings->rates.upload),
                units_bytes((uint64_t)settings->rates.download));
@@ -94,19 +92,18 @@ static void bench_print_row(struct ppf_settings *settings, const struct bench_ca
         }
         printf("\n");
     }
-    csv_print(&settings->csv, "%u,%u,%llu,%d,%u,%llu,\"%s\",%.6f,%.6f,%.6f,%.6f,%.6f,", c->channels,
-              c->taps, (unsigned long long)bits, c->is_complex, c->streams,
+    csv_print(&settings->table.csv, "%u,%u,%llu,%d,%u,%llu,\"%s\",%.6f,%.6f,%.6f,%.6f,%.6f,",
+              c->channels, c->taps, (unsigned long long)bits, c->is_complex, c->streams,
               (unsigned long long)r->samples, how, ms, 1e3 * r->steps[STEP_DEINTERLEAVE],
               1e3 * r->steps[STEP_FILTER], 1e3 * r->steps[STEP_TRANSFORM],
               1e3 * r->steps[STEP_DETECT]);
-    csv_print(&settings->csv, "%.4f,%.2f,%.1f,%.4f,%.6f,%.4f,%.4f,%.2f,%.6f,%.4f,%u,%s,%.3g,%s\n",
-              rate, bytes, flops, share, 1e3 * r->block_seconds,
+    csv_print(&settings->table.csv,
+              "%.4f,%.2f,%.1f,%.4f,%.6f,%.4f,%.4f,%.2f,%.6f,%.4f,%u,%s,%.3g,%s\n", rate, bytes,
+              flops, share, 1e3 * r->block_seconds,
               r->block_seconds > 0 ? 1e-9 * samples / r->block_seconds : 0,
               bench_link_share(settings, r), joules, 1e3 * r->bare_seconds, ratio, c->threads,
               channelise_simd(&r->choice), r->rms, r->is_right ? "ok" : "FAILED");
-    csv_flush(&settings->csv);
-    report_show();
-    settings->failed += !r->is_right;
+    bench_table_end_row(&settings->table, r->is_right);
 }
 
 static struct bench_case bench_case_of(const struct ppf_settings *settings, uint64_t channels,
@@ -130,7 +127,7 @@ static void bench_tell_failure(struct ppf_settings *settings, const struct bench
     printf("%7u %5u %4llu %7u %s: %s\n", c->channels, c->taps, (unsigned long long)bits, c->streams,
            what, report_cause());
     report_clear();
-    settings->failed += is_fault ? 1 : 0;
+    settings->table.failed += is_fault ? 1 : 0;
 }
 
 /* Times one row. A case that this device cannot do is reported and skipped. */
@@ -153,7 +150,7 @@ static status_t bench_row(struct ppf_settings *settings, uint64_t channels, uint
         goto out;
     }
     settings->done++;
-    status_t tried = bench_ppf(settings->opened, &c, &result);
+    status_t tried = bench_ppf(settings->table.opened, &c, &result);
     if (tried != STATUS_OK) {
         /* A kernel that is asked for by name may be unable to do a shape. */
         bench_tell_failure(settings, &c, bits, kernel_name(c.kernel),
@@ -177,7 +174,8 @@ static void bench_rows_back(struct ppf_settings *settings, uint64_t channels, ui
         const struct bench_case c =
             bench_case_of(settings, channels, settings->synthesise.values[i], bits, streams);
         text_free(&how);
-        if (bench_synthesis(settings->opened, &c, (uint32_t)taps, &result, &how) == STATUS_OK) {
+        if (bench_synthesis(settings->table.opened, &c, (uint32_t)taps, &result, &how) ==
+            STATUS_OK) {
             bench_print_row(settings, &c, bits, &result, how.data);
         } else {
             bench_tell_failure(settings, &c, bits, "synthesis", 1);
@@ -224,20 +222,15 @@ static status_t bench_lofar(struct ppf_settings *s)
     return STATUS_OK;
 }
 
-static status_t bench_all(struct ppf_settings *settings)
+static status_t bench_all(void *settings)
 {
-    struct backend_options options = {.device = settings->shared.device, .local_size = 1};
-    settings->shared.threads = options_threads(settings);
-    TRY(csv_open(settings->shared.csv, "w", heading, &settings->csv));
-    TRY(backend_open(backend_settle(settings->shared.backend), &options, &settings->opened));
-    TRY(backend_measure(settings->opened, &settings->rates));
-    bench_print_head(settings);
-    TRY(settings->is_lofar ? bench_lofar(settings) : bench_lists(settings));
-    REQUIRE(settings->done > 0, STATUS_USAGE,
-            "bench ppf: none of its rows can be oversampled by %u/%u", settings->oversample.num,
-            settings->oversample.den);
-    return REQUIRED(settings->failed == 0, STATUS_DEVICE, "bench: %s failed",
-                    units_number(settings->failed, "row", "rows"));
+    struct ppf_settings *s = settings;
+    TRY(backend_measure(s->table.opened, &s->rates));
+    bench_print_head(s);
+    TRY(s->is_lofar ? bench_lofar(s) : bench_lists(s));
+    return REQUIRED(s->done > 0, STATUS_USAGE,
+                    "bench ppf: none of its rows can be oversampled by %u/%u", s->oversample.num,
+                    s->oversample.den);
 }
 
 static int bench_read_out(const struct option_row *row, const char *text, void *field)
@@ -326,9 +319,7 @@ static status_t bench_check(void *settings)
 static status_t bench_run(void *settings)
 {
     struct ppf_settings *s = settings;
-    status_t st = bench_all(s);
-    backend_close(s->opened);
-    return csv_close(&s->csv, st);
+    return bench_table_run(&s->shared, &s->table, heading, bench_all);
 }
 
 const struct command cli_bench_ppf = {

@@ -1,8 +1,8 @@
-/* Tables of comma-separated values, and whether they got to their files. */
+/* Tables of comma-separated values, and whether they got to their files; tables of benchmarks. */
 #include "cli/csv.h"
 
-#include "base/report.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "io/file.h"
 
 #include <errno.h>
@@ -123,4 +123,33 @@ status_t csv_close(struct csv *csv, status_t st)
                          strerror(csv->error));
     }
     return st;
+}
+
+status_t bench_table_run(struct shared *shared, struct bench_table *table, const char *heading,
+                         status_t (*rows)(void *settings))
+{
+    status_t st = STATUS_OK;
+    const struct backend_options options = {.device = shared->device, .local_size = 1};
+    shared->threads = options_threads(shared);
+    TRY_OUT(csv_open(shared->csv, "w", heading, &table->csv));
+    TRY_OUT(backend_open(backend_settle(shared->backend), &options, &table->opened));
+    TRY_OUT(rows(shared));
+    REQUIRE_OUT(table->failed == 0, STATUS_DEVICE, "%s: %s failed", shared->command->name,
+                units_number(table->failed, "row", "rows"));
+out:
+    backend_close(table->opened);
+    return csv_close(&table->csv, st);
+}
+
+void bench_table_print_device(const struct bench_table *table)
+{
+    const char *device = backend_device(table->opened);
+    printf("%s%s%s: ", backend_name(backend_which(table->opened)), *device ? ", " : "", device);
+}
+
+void bench_table_end_row(struct bench_table *table, int is_right)
+{
+    table->failed += !is_right;
+    csv_flush(&table->csv);
+    report_show();
 }

@@ -2,7 +2,8 @@
 #ifndef VOLTMILL_CLI_CSV_H
 #define VOLTMILL_CLI_CSV_H
 
-#include "base/status.h"
+#include "cli/options.h"
+#include "compute/backend.h"
 
 #include <stdio.h>
 
@@ -29,5 +30,22 @@ void csv_flush(struct csv *csv);
 /* Closes the file. Returns `st` unless that is OK; then fails with NO_SPACE or DATA if a line could
  * not be written. */
 status_t csv_close(struct csv *csv, status_t st);
+
+/* A table of a benchmark, made with one backend. Start from {0}. */
+struct bench_table {
+    struct csv csv;
+    backend_t *opened;
+    uint32_t failed; /* rows */
+};
+
+/* Makes the table of a command, whose settings begin with `shared`: settles the number of threads,
+ * opens --csv, with this heading, and the backend, calls `rows` with the settings, and closes both.
+ * Fails as csv_open(), backend_open(), csv_close() and `rows` do; with DEVICE if rows failed. */
+status_t bench_table_run(struct shared *shared, struct bench_table *table, const char *heading,
+                         status_t (*rows)(void *settings));
+/* Prints the backend and its device, the beginning of a line. */
+void bench_table_print_device(const struct bench_table *table);
+/* Ends a row, right or failed, which is then seen at once. */
+void bench_table_end_row(struct bench_table *table, int is_right);
 
 #endif
