@@ -348,9 +348,7 @@ static pool_t *each_pool(uint32_t threads)
     pool_destroy(pool);
     pool = NULL;
     pthread_getname_np(pthread_self(), name, sizeof name);
-    if (pool_create(POOL_HELPERS, name, threads, &pool) != STATUS_OK) {
-        report_clear();
-    }
+    (void)report_failed(pool_create(POOL_HELPERS, name, threads, &pool));
     (void)pthread_setspecific(each_helpers, pool);
     return pool;
 }

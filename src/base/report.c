@@ -142,6 +142,14 @@ status_t report_forgive(status_t st)
     return STATUS_OK;
 }
 
+int report_failed(status_t st)
+{
+    if (st != STATUS_OK) {
+        report_clear();
+    }
+    return st != STATUS_OK;
+}
+
 void report_next(void)
 {
     report_forget_handed();
@@ -163,19 +171,15 @@ void report_show(void)
     }
 }
 
-/* Closing a copy makes network file systems write what they keep, and say whether they could. */
-static void report_show_for_good(void)
+status_t report_flush(void)
 {
     report_show();
+    /* Closing a copy makes network file systems write what they keep, and say whether they could.
+     */
     int copy = dup(STDOUT_FILENO);
     if (copy >= 0 && close(copy) != 0 && lost_reason == 0) {
         lost_reason = errno;
     }
-}
-
-status_t report_flush(void)
-{
-    report_show_for_good();
     int is_full = lost_reason == ENOSPC || lost_reason == EDQUOT || lost_reason == EFBIG;
     REQUIRE(lost_reason == 0, is_full ? STATUS_NO_SPACE : STATUS_DATA,
             "standard output cannot be written: %s", strerror(lost_reason));

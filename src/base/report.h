@@ -49,6 +49,8 @@ status_t report_adopt(status_t code, const char *cause);
  * threads, which have all done their work; returns STATUS_OK. DEVICE (no memory) is kept, because
  * then the kind is unknown. */
 status_t report_forgive(status_t st);
+/* Returns whether a call failed; then the cause is forgotten, as by report_clear(). */
+int report_failed(status_t st);
 /* Begins other work: forgets the recorded cause, those handed over, that a cause was printed, and
  * which warnings were. Without helper threads at work. */
 void report_next(void);

@@ -81,12 +81,6 @@ static const char *experiment_method_name(enum experiment_method method)
     return names[method];
 }
 
-static void experiment_row_free(struct experiment_row *row)
-{
-    text_free(&row->histogram);
-    free(memory_move(&row->known));
-}
-
 /* Options that do not go together; what shows later: those that a job without dedispersion cannot
  * follow, or the backend that was settled for a setup. Fail with USAGE. */
 static status_t tune_options_check(void *settings)
@@ -112,25 +106,6 @@ static status_t tune_options_check(void *settings)
             "tune: --seed goes with --search random only");
     experiment_choose(s->method, &s->tuning.search);
     return STATUS_OK;
-}
-
-static status_t tune_options_suit_job(const struct tune_settings *settings, const struct job *job)
-{
-    const char *name = options_first(settings, "only every space-limit");
-    return REQUIRED(!name || job->ndedisperse > 0, STATUS_USAGE,
-                    "tune: --%s thins the configurations of dedispersion, and %s has none", name,
-                    job->path);
-}
-
-static status_t tune_options_suit_backend(const struct tune_settings *settings,
-                                          enum backend_kind backend)
-{
-    REQUIRE(backend_abilities(backend)->uses_threads || !options_first(settings, "threads"),
-            STATUS_USAGE, "tune: --threads goes with the cpu backend, not with %s",
-            backend_name(backend));
-    return REQUIRED(backend_abilities(backend)->has_device || !options_first(settings, "device"),
-                    STATUS_USAGE, "tune: --device goes with the opencl backend, not with %s",
-                    backend_name(backend));
 }
 
 /* State of one command, after its options. */
@@ -186,15 +161,6 @@ out:
     return st;
 }
 
-static void tune_print_comparison(const struct experiment_comparison *c)
-{
-    printf("  guided: %.1f %% of the best rate with %u of %u configurations (%.1f %%), %.1f of "
-           "%.1f s (%.1f %%); random ones, as many: %.1f %%\n",
-           1e2 * c->guided, c->tried, c->all, 1e2 * c->tried / c->all, c->spent, c->all_spent,
-           1e2 * c->spent / c->all_spent, 1e2 * c->random);
-    report_show();
-}
-
 static struct bench_dedispersion tune_case_of(const struct tune_settings *s, uint32_t i)
 {
     return (struct bench_dedispersion){.telescope = s->telescope,
@@ -216,11 +182,11 @@ static status_t tune_search_all(struct tuning_work *w)
     w->budget.seconds = s->shared.dms.count > 1 ? 0.75 * s->budget : s->budget;
     TRY(memory_zeroed(s->shared.dms.count, sizeof *w->rows, "rows", &w->rows));
     for (uint32_t i = 0; i < s->shared.dms.count; i++) {
-        struct bench_dedispersion c = tune_case_of(s, i);
-        struct experiment_comparison comparison;
+        struct bench_dedispersion problem = tune_case_of(s, i);
+        struct experiment_comparison c;
         struct experiment_row *row = &w->rows[w->nrows++];
         w->budget.problems = s->shared.dms.count - i;
-        TRY(experiment_search(w->opened, &c, &s->tuning, row, s->compares ? &comparison : NULL));
+        TRY(experiment_search(w->opened, &problem, &s->tuning, row, s->compares ? &c : NULL));
         REQUIRE(row->summary.fit > 0 || row->summary.is_cut || !s->tuning.only, STATUS_USAGE,
                 "tune: no configuration has the values of --only %s", s->tuning.only);
         REQUIRE(row->summary.fit > 0 || row->summary.is_cut, STATUS_USAGE,
@@ -228,7 +194,11 @@ static status_t tune_search_all(struct tuning_work *w)
                 backend_name(backend_which(w->opened)));
         TRY(tune_print_row(w, row));
         if (s->compares && row->seconds > 0) {
-            tune_print_comparison(&comparison);
+            printf("  guided: %.1f %% of the best rate with %u of %u configurations (%.1f %%), "
+                   "%.1f of %.1f s (%.1f %%); random ones, as many: %.1f %%\n",
+                   1e2 * c.guided, c.tried, c.all, 1e2 * c.tried / c.all, c.spent, c.all_spent,
+                   1e2 * c.spent / c.all_spent, 1e2 * c.random);
+            report_show();
         }
         REQUIRE(!stop_wanted(), STATUS_STOPPED, "what was found is kept");
     }
@@ -335,7 +305,10 @@ static status_t tune_setup(struct tuning_work *w)
     TRY(tune_protect(s, NULL));
     TRY(csv_check(s->shared.csv, heading));
     TRY(tune_log_open(s->log_path, &s->tuning.log));
-    TRY(tune_options_suit_backend(s, backend));
+    REQUIRE(backend_abilities(backend)->uses_threads || !options_first(s, "threads"), STATUS_USAGE,
+            "tune: --threads goes with the cpu backend, not with %s", backend_name(backend));
+    REQUIRE(backend_abilities(backend)->has_device || !options_first(s, "device"), STATUS_USAGE,
+            "tune: --device goes with the opencl backend, not with %s", backend_name(backend));
     TRY(backend_open(backend, &options, &w->opened));
     tune_print_head(w);
     TRY(tune_search_all(w));
@@ -540,7 +513,10 @@ static status_t tune_a_job(struct tune_settings *s)
                 "%s: synthesise: tune measures nothing in a synthesis", job->path);
     TRY_OUT(coefficients_read(job));
     TRY_OUT(tune_log_open(s->log_path, &s->tuning.log));
-    TRY_OUT(tune_options_suit_job(s, job));
+    const char *thins = options_first(s, "only every space-limit");
+    REQUIRE_OUT(!thins || job->ndedisperse > 0, STATUS_USAGE,
+                "tune: --%s thins the configurations of dedispersion, and %s has none", thins,
+                job->path);
     TRY_OUT(tune_job(job, &s->tuning));
     own = s->shared.database ? NULL : store_own();
     if (s->shared.database || own) {
@@ -566,7 +542,8 @@ static status_t tune_run(void *settings)
     TRY_OUT(s->shared.operand ? tune_a_job(s) : tune_setup(w));
 out:
     for (uint32_t r = 0; r < w->nrows; r++) {
-        experiment_row_free(&w->rows[r]);
+        text_free(&w->rows[r].histogram);
+        free(w->rows[r].known);
     }
     free(w->rows);
     free(w->fixed);

@@ -165,9 +165,7 @@ status_t inputs_contents_room(const struct inputs *inputs, struct text *out)
 {
     for (size_t i = 0; i < inputs->count; i++) {
         struct identity identity = {.bytes = UINT64_MAX};
-        if (identity_of_path(inputs->files[i].path, &identity) != STATUS_OK) {
-            report_clear();
-        }
+        (void)report_failed(identity_of_path(inputs->files[i].path, &identity));
         TRY(inputs_add_content(inputs, i, identity.bytes, 0, out));
     }
     return STATUS_OK;

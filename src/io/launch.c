@@ -55,17 +55,6 @@ long launch_rank(void)
     return 0;
 }
 
-/* A standard descriptor that the caller has closed would be given to the next file that is opened,
- * and what is printed would be written into that. Opened so that its use fails as before. */
-static void launch_keep_standard(void)
-{
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) {
-            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-        }
-    }
-}
-
 /* Threads get as much stack as the limit of the main thread's says (ulimit -s), which may be too
  * little for libraries: OpenMP's, MPI's and ours. */
 static void launch_give_threads_stacks(void)
@@ -102,7 +91,14 @@ static status_t launch_give_stack(void)
 
 status_t launch_begin(void)
 {
-    launch_keep_standard();
+    /* A standard descriptor that the caller has closed would be given to the next file that is
+     * opened, and what is printed would be written into that. Opened so that its use fails as
+     * before. */
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) {
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        }
+    }
     launch_give_threads_stacks();
     h5_begin();
     signal(SIGXFSZ, SIG_IGN);

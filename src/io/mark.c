@@ -34,12 +34,6 @@ void mark_bytes(enum mark mark, char out[MARK_BYTES])
     out[WORD] = marks[mark].letter;
 }
 
-/* Whether a number of errno.h says that there is no file, or none for us: its reader says so. */
-static int mark_is_absent(int reason)
-{
-    return reason_is_absent(reason) || reason == EACCES || reason == EPERM || reason == ENXIO;
-}
-
 status_t mark_read(int fd, const char *path, enum mark *out)
 {
     char start[MARK_BYTES] = "";
@@ -61,7 +55,8 @@ status_t mark_find(const char *path, enum mark *out)
     /* A pipe would wait for a writer. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     *out = MARK_NONE;
-    REQUIRE_OUT(fd >= 0 || mark_is_absent(errno),
+    REQUIRE_OUT(fd >= 0 || reason_is_absent(errno) || errno == EACCES || errno == EPERM ||
+                    errno == ENXIO,
                 reason_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA, "%s cannot be read: %s",
                 path, strerror(errno));
     TRY_OUT(fd >= 0 ? mark_read(fd, path, out) : STATUS_OK);

@@ -209,16 +209,6 @@ static void job_bank_check_name(struct tree *root, struct tree *bank, int is_alo
     }
 }
 
-static void job_bank_check_window(const struct job_bank *bank, struct tree *entry,
-                                  struct mistakes *mistakes)
-{
-    mistakes_if(bank->window_points > 0 && !(bank->has_window && bank->window.kind == WINDOW_FILE),
-                mistakes, entry, "window_points",
-                "is how many coefficients a tap has in a file, %s",
-                bank->has_window ? "but window is none: expected file:PATH there"
-                                 : "expected window: file:PATH beside it");
-}
-
 /* A cutoff that is to be found must be able to make a channel wider or narrower. */
 static void job_bank_check_cutoff(const struct job_bank *bank, struct tree *entry,
                                   struct mistakes *mistakes)
@@ -251,7 +241,11 @@ void job_bank_check(const struct job *job, struct tree *root, struct mistakes *m
         mistakes_if(bank->width_hz > 0 && tree_member(entry, "channels"), mistakes, entry, "width",
                     "gives the number of channels, as channels does: expected one of them");
         job_bank_check_name(root, entry, job->nbanks == 1, mistakes);
-        job_bank_check_window(bank, entry, mistakes);
+        mistakes_if(
+            bank->window_points > 0 && !(bank->has_window && bank->window.kind == WINDOW_FILE),
+            mistakes, entry, "window_points", "is how many coefficients a tap has in a file, %s",
+            bank->has_window ? "but window is none: expected file:PATH there"
+                             : "expected window: file:PATH beside it");
         job_bank_check_cutoff(bank, entry, mistakes);
         job_bank_check_oversample(bank, entry, mistakes);
         mistakes_if(job->nbanks > 1 && tree_value(entry, "name") && !job_bank_is_used(root, entry),

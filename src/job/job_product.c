@@ -258,20 +258,15 @@ static int job_product_compresses(struct tree *product)
     return tree_value(product, "compress") && !tree_says(product, "compress", "none");
 }
 
-/* Returns the format of a product's file, by `format` or by its name. */
-static enum file_format job_product_format(struct tree *product, const struct job_product *p)
-{
-    const char *file = tree_value(product, "file");
-    return tree_value(product, "format") ? p->format : file ? file_format_of(file) : FILE_HDF5;
-}
-
 /* Checks the format of a product's file. */
 static void job_product_check_format(struct tree *product, const struct job_product *p,
                                      struct mistakes *mistakes)
 {
     static const char *const endings[] = {".h5", ".fil", ".fits or .sf"};
-    enum file_format format = job_product_format(product, p);
     const char *file = tree_value(product, "file");
+    enum file_format format = tree_value(product, "format") ? p->format
+                              : file                        ? file_format_of(file)
+                                                            : FILE_HDF5;
     mistakes_if(tree_value(product, "format") && file && file_format_of(file) != format, mistakes,
                 product, "file", "is %s, expected a name that ends in %s, as its format is %s",
                 file, endings[format], file_format_name(format));
@@ -316,15 +311,6 @@ static void job_product_check_steps(struct tree *product, int is_voltages,
     mistakes_if(!is_voltages && tree_value(product, "scale"), mistakes, product, "scale",
                 "is for products of kind voltages: each channel of power and spectra has scales of "
                 "its own");
-}
-
-/* Visibilities are floats in a file that other programs read, too. */
-static void job_product_check_visibilities(struct tree *product, struct mistakes *mistakes)
-{
-    mistakes_if(!job_product_is_float(product), mistakes, product, "bits",
-                "expected 32: visibilities are floats");
-    mistakes_if(job_product_compresses(product), mistakes, product, "compress",
-                "is for products of kind power and spectra");
 }
 
 /* Checks the keys that select a product's frequencies. */
@@ -411,7 +397,10 @@ void job_product_check(struct tree *root, struct tree *product, const struct job
         job_product_check_stored(root, product, p, mistakes);
     }
     if (tree_says(product, "kind", "visibilities")) {
-        job_product_check_visibilities(product, mistakes);
+        mistakes_if(!job_product_is_float(product), mistakes, product, "bits",
+                    "expected 32: visibilities are floats");
+        mistakes_if(job_product_compresses(product), mistakes, product, "compress",
+                    "is for products of kind power and spectra");
     }
     job_product_check_steps(product, is_voltages, mistakes);
     job_product_check_kept(product, p, mistakes);

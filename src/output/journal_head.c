@@ -221,16 +221,6 @@ out:
     return st;
 }
 
-/* Older programs know groups of coarse channels that have equal parts of each line: those are not
- * described. */
-static struct chunk_row head_row_of(const struct product_spec *spec,
-                                    const struct chunking *chunking)
-{
-    const int is_finer = chunking->group_coarse > 0 &&
-                         (spec->frequencies != bank_channels(spec) || spec->flag.is_on);
-    return is_finer ? plan_products_row(spec) : (struct chunk_row){.count = 0};
-}
-
 status_t journal_head_of(const struct output_spec *spec, uint32_t i,
                          const struct product_place *place, struct journal_head *out)
 {
@@ -253,7 +243,13 @@ status_t journal_head_of(const struct output_spec *spec, uint32_t i,
         out->place = *place;
         out->chunking = spec->chunking;
         out->chunking.block_spectra = 0;
-        out->row = head_row_of(&spec->items[i].spec, &spec->chunking);
+        /* Older programs know groups of coarse channels that have equal parts of each line: those
+         * are not described. */
+        const struct product_spec *product = &spec->items[i].spec;
+        if (spec->chunking.group_coarse > 0 &&
+            (product->frequencies != bank_channels(product) || product->flag.is_on)) {
+            out->row = plan_products_row(product);
+        }
         out->backend = spec->backend;
         out->choice = spec->items[i].choice;
         memcpy(out->filters, spec->filters, sizeof out->filters);

@@ -375,17 +375,13 @@ void outputs_abandon(outputs_t *outputs)
 {
     int is_kept = outputs->is_open && outputs_done(outputs) > 0;
     /* Only the next run's comparison finds them, if it fails. */
-    if (is_kept && resumed_revoke(outputs, 1) != STATUS_OK) {
-        report_clear();
-    }
+    (void)report_failed(is_kept ? resumed_revoke(outputs, 1) : STATUS_OK);
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
         outputs_pack_abandon(output);
         if (is_kept && output->is_ours) {
             /* Nothing is lost when it fails: the next run only has more to do. */
-            if (journal_sync(output->journal) != STATUS_OK) {
-                report_clear();
-            }
+            (void)report_failed(journal_sync(output->journal));
         } else if (output->is_ours) {
             /* Another run may have its own there since ours was removed. */
             int is_there = file_is_on(output->claim_fd, output->part);

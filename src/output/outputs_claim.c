@@ -522,10 +522,7 @@ static int stamp_is_in(const char *path)
 {
     struct stamp ignored;
     int found = 0;
-    if (stamp_read(path, &ignored, &found) != STATUS_OK) {
-        report_clear();
-    }
-    return found;
+    return !report_failed(stamp_read(path, &ignored, &found)) && found;
 }
 
 /* Checks that voltmill has made the file, which else is replaced only with --force. */

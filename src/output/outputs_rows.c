@@ -262,13 +262,6 @@ out:
     return st;
 }
 
-/* Begins to write these bytes to the disk. */
-static void sync_flush(int fd, uint64_t offset, uint64_t bytes)
-{
-    /* Some file systems cannot; the later sync reports errors. */
-    (void)sync_file_range(fd, (off_t)offset, (off_t)bytes, SYNC_FILE_RANGE_WRITE);
-}
-
 /* Waits until these bytes are on their disk, if the file system reports that. Fails as file_write()
  * does. */
 static status_t sync_await(int fd, const char *path, uint64_t offset, uint64_t bytes)
@@ -291,7 +284,9 @@ static status_t rows_flush(struct output *output, uint64_t at, uint64_t bytes)
         return STATUS_OK;
     }
     if (output->put.bytes > 0) {
-        sync_flush(output->fd, output->put.at, output->put.bytes);
+        /* Some file systems cannot; the later sync reports errors. */
+        (void)sync_file_range(output->fd, (off_t)output->put.at, (off_t)output->put.bytes,
+                              SYNC_FILE_RANGE_WRITE);
         if (file_is_huge(output->place.file_bytes) && output->sent.bytes > 0) {
             TRY(sync_await(output->fd, output->part, output->sent.at, output->sent.bytes));
             file_forget(output->fd, output->sent.at, output->sent.bytes);

@@ -148,19 +148,10 @@ static status_t inspect_read_root(hid_t file, struct product *product)
     return inspect_read_sky(file, product);
 }
 
-/* Reads the number of missing samples: a dataset; an attribute in products of format 1. */
-static status_t inspect_read_missing(hid_t group, struct product *product)
-{
-    static const char name[] = "missing_samples";
-    int is_attribute = 0;
-    TRY(h5_has_attribute(group, product->path, name, &is_attribute));
-    return (is_attribute ? parts_need_u64 : parts_need_count)(group, product->path, name,
-                                                              &product->missing);
-}
-
 static status_t inspect_read_provenance(hid_t file, struct product *product)
 {
     status_t st = STATUS_OK;
+    static const char missing[] = "missing_samples"; /* an attribute in products of format 1 */
     int found = 0;
     hid_t group = H5Gopen2(file, "provenance", H5P_DEFAULT);
     H5_TRY_OUT(group, "%s has no provenance", product->path);
@@ -176,7 +167,9 @@ static status_t inspect_read_provenance(hid_t file, struct product *product)
     TRY_OUT(h5_get_text(group, product->path, "inputs", &product->origin.inputs, &found));
     TRY_OUT(h5_find_text(group, product->path, "assumed", &product->origin.assumed, &found));
     TRY_OUT(h5_get_text(group, product->path, "filters", &product->origin.filters, &found));
-    TRY_OUT(inspect_read_missing(group, product));
+    TRY_OUT(h5_has_attribute(group, product->path, missing, &found));
+    TRY_OUT((found ? parts_need_u64 : parts_need_count)(group, product->path, missing,
+                                                        &product->missing));
     TRY_OUT(parts_need_u64(group, product->path, "gap_samples", &product->gaps));
 out:
     h5_close(group);
@@ -467,9 +460,7 @@ int product_is_ours(const char *path)
 {
     struct product *product = NULL;
     int is_ours = mark_of(path) != MARK_NONE;
-    if (!is_ours && inspect_ask(path, INSPECT_KIND, &product) != STATUS_OK) {
-        report_clear();
-    }
+    (void)report_failed(is_ours ? STATUS_OK : inspect_ask(path, INSPECT_KIND, &product));
     is_ours |= product != NULL;
     product_destroy(product);
     return is_ours;

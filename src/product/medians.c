@@ -57,11 +57,6 @@ static int medians_shift(int pass)
     return shifts[pass];
 }
 
-static uint32_t medians_mask(int pass)
-{
-    return pass + 1 < MEDIANS_PASSES ? BINS - 1 : (1U << (32 - 2 * BITS)) - 1;
-}
-
 /* Returns a whole number that ascends as the floats do. */
 static uint32_t medians_key(float value)
 {
@@ -121,7 +116,7 @@ static void medians_count(void *context, uint32_t thread, uint64_t part)
     uint64_t end = min_u64(first + each, medians->columns);
     (void)thread;
     int shift = medians_shift(medians->pass);
-    uint32_t mask = medians_mask(medians->pass);
+    uint32_t mask = medians->pass + 1 < MEDIANS_PASSES ? BINS - 1 : (1U << (32 - 2 * BITS)) - 1;
     /* The bits above those that are counted are known already. */
     uint32_t known = medians->pass == 0 ? 0 : ~((mask << shift) | ((1U << shift) - 1));
     for (uint64_t row = 0; row < counting->count; row++) {

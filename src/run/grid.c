@@ -214,8 +214,7 @@ static int grid_is_journal(const char *path)
 {
     enum journal_state state = JOURNAL_NONE;
     journal_t *journal = NULL;
-    if (journal_open(path, &state, &journal) != STATUS_OK) {
-        report_clear();
+    if (report_failed(journal_open(path, &state, &journal))) {
         return 0;
     }
     journal_destroy(journal);

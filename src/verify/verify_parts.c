@@ -143,16 +143,6 @@ static status_t verify_find_nan(rows_t *rows, const struct product *product, uin
     return STATUS_OK;
 }
 
-/* Neighbours are NaN at about the same place. */
-static status_t verify_check_mark(rows_t *rows, const struct product *product, uint64_t row,
-                                  uint64_t *at)
-{
-    TRY(verify_find_nan(rows, product, row, *at, at));
-    return REQUIRED(*at < product->place.row_bytes * 8 / max_u64(product->bits, 8), STATUS_DATA,
-                    "%s: row %llu is marked in /provenance/holes, but contains no NaN",
-                    product->path, (unsigned long long)row);
-}
-
 /* Checks every marked row: one without NaN is marked wrongly. Returns some marks, at most `most`,
  * spread over all rows; free() returns *out. Fails with DATA, DEVICE. */
 static status_t verify_marks(const struct verify *verify, uint64_t most, struct verify_mark **out,
@@ -160,11 +150,16 @@ static status_t verify_marks(const struct verify *verify, uint64_t most, struct 
 {
     const struct verify_marked *marked = &verify->marked;
     uint64_t stride = max_u64(ceil_div_u64(marked->count, max_u64(most, 1)), 1);
-    uint64_t at = 0;
+    const struct product *product = verify->product;
+    const uint64_t numbers = product->place.row_bytes * 8 / max_u64(product->bits, 8);
+    uint64_t at = 0; /* neighbours are NaN at about the same place */
     *count = 0;
     TRY(memory_zeroed((size_t)most + 1, sizeof **out, "marks", out));
     for (uint64_t i = 0; i < marked->count; i++) {
-        TRY(verify_check_mark(verify->rows, verify->product, marked->rows[i], &at));
+        TRY(verify_find_nan(verify->rows, product, marked->rows[i], at, &at));
+        REQUIRE(at < numbers, STATUS_DATA,
+                "%s: row %llu is marked in /provenance/holes, but contains no NaN", product->path,
+                (unsigned long long)marked->rows[i]);
         if (i % stride == 0 && *count < most) {
             (*out)[(*count)++] = (struct verify_mark){marked->rows[i], at};
         }

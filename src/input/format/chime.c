@@ -434,26 +434,22 @@ static status_t chime_beam_split(const struct chime_beam *said, struct archive *
     return STATUS_OK;
 }
 
-static status_t chime_beam_note(struct fields *f, const struct chime_beam *said)
-{
-    double dm = 0;
-    TRY(fields_f64(f, data, "DM", &dm, NULL));
-    TRY(fields_note_coherent(f, dm));
-    return assume_unless(override_has(f->layout, SAID_SIDEBAND), &f->archive->assumed,
-                         "sideband %+d: conjugate_beamform is %s, as its writers' loader reads it",
-                         chime_beam_sideband(said), said->conjugate == 1 ? "1" : "0 or not there");
-}
-
 static status_t chime_beam_read(struct fields *f, void *context)
 {
     status_t st = STATUS_OK;
     struct chime_beam said = {.counts = NULL};
+    double dm = 0;
     (void)context;
     TRY_OUT(chime_beam_fill(f, &said));
     TRY_OUT(chime_note_rate(f));
     TRY_OUT(fields_describe(f, "CHIME/FRB beamformed baseband"));
     TRY_OUT(chime_beam_read_locations(f, f->archive));
-    TRY_OUT(chime_beam_note(f, &said));
+    TRY_OUT(fields_f64(f, data, "DM", &dm, NULL));
+    TRY_OUT(fields_note_coherent(f, dm));
+    TRY_OUT(assume_unless(override_has(f->layout, SAID_SIDEBAND), &f->archive->assumed,
+                          "sideband %+d: conjugate_beamform is %s, as its writers' loader reads it",
+                          chime_beam_sideband(&said),
+                          said.conjugate == 1 ? "1" : "0 or not there"));
     TRY_OUT(chime_beam_split(&said, f->archive));
 out:
     free(said.counts);

@@ -517,10 +517,7 @@ static status_t fill_search(const struct h5_dataset *data, const struct fill_int
         start[0] = at;
         size[0] = count;
         *found =
-            h5_dataset_read_part(data, start, size, data->type, values, "/rf_data") != STATUS_OK;
-        if (*found) {
-            report_clear();
-        }
+            report_failed(h5_dataset_read_part(data, start, size, data->type, values, "/rf_data"));
         for (uint64_t i = 0; i < count * row && !*found; i++) {
             *found = memcmp(values + i * element, integers->fill, element) == 0;
         }

@@ -299,13 +299,6 @@ static void drx_settle_packets(const struct drx_survey *survey, struct packets *
     packets->station = survey->first.beam;
 }
 
-/* Days of 86,400 s since 1970, as clocks of machines count. */
-static struct utc drx_start(const struct packets *packets)
-{
-    return fields_unix((int64_t)(packets->origin / DRX_TICKS),
-                       (double)(packets->origin % DRX_TICKS) / DRX_TICKS);
-}
-
 static status_t drx_open(const struct format_input *input, struct archive **out)
 {
     const struct job_layout *layout = input->layout;
@@ -323,8 +316,10 @@ static status_t drx_open(const struct format_input *input, struct archive **out)
                       packets->bits == 8 ? "8" : "", survey.first.beam, survey.first.decimation));
     uint64_t ticks = (uint64_t)packets->samples * packets->rate;
     TRY(packet_files_settle_times(packets, ticks));
-    TRY(packet_files_describe(layout, (double)DRX_TICKS / survey.first.decimation,
-                              drx_start(packets), archive));
+    /* Days of 86,400 s since 1970, as clocks of machines count. */
+    const struct utc start = fields_unix((int64_t)(packets->origin / DRX_TICKS),
+                                         (double)(packets->origin % DRX_TICKS) / DRX_TICKS);
+    TRY(packet_files_describe(layout, (double)DRX_TICKS / survey.first.decimation, start, archive));
     archive->has_receivers = 1;
     return STATUS_OK;
 }

@@ -239,15 +239,6 @@ struct gathered {
 #define GATHER_ODD                                                                                 \
     "input.files: %zu files, expected real and imaginary parts in turn: an even number"
 
-/* Opens one file as an archive of one part, nothing selected yet. */
-static status_t gather_open(const struct format *format, const char *path,
-                            const struct job_layout *layout, struct archive **out)
-{
-    return format->read    ? fields_make_file(path, format->title, layout, format->read, NULL, out)
-           : format->plain ? plain_open(path, layout, format->plain, NULL, NULL, out)
-                           : format->open_file(path, layout, out);
-}
-
 static status_t gather_open_all(struct gathered *gathered, const struct format *format)
 {
     const struct format_input *input = gathered->input;
@@ -264,7 +255,11 @@ static status_t gather_open_all(struct gathered *gathered, const struct format *
             layout.dataset = layout.parts[i % 2];
         }
         gathered->count = i + 1;
-        TRY(gather_open(format, input->paths[i / each], &layout, &gathered->archives[i]));
+        const char *path = input->paths[i / each];
+        struct archive **out = &gathered->archives[i];
+        TRY(format->read ? fields_make_file(path, format->title, &layout, format->read, NULL, out)
+            : format->plain ? plain_open(path, &layout, format->plain, NULL, NULL, out)
+                            : format->open_file(path, &layout, out));
         gathered->archives[i]->shape.is_reim_stacked = gathered->each == 2;
     }
     return STATUS_OK;

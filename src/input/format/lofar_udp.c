@@ -137,13 +137,6 @@ static void lofar_settle_packets(const struct lofar_header *common, struct packe
     packets->station = common->station;
 }
 
-static struct utc lofar_start(const struct packets *packets)
-{
-    const uint64_t hertz = packets->rate * 1000000;
-    const uint64_t cycles = packets->origin * LOFAR_TAPS;
-    return fields_unix((int64_t)(cycles / hertz), (double)(cycles % hertz) / (double)hertz);
-}
-
 static status_t lofar_open(const struct format_input *input, struct archive **out)
 {
     struct lofar_header common = {.bytes = 0};
@@ -159,8 +152,12 @@ static status_t lofar_open(const struct format_input *input, struct archive **ou
                       common.station, common.beamlets, common.bits, packets->nthreads,
                       units_plural(packets->nthreads, "board", "boards")));
     TRY(packet_files_settle_times(packets, LOFAR_SAMPLES));
-    return packet_files_describe(input->layout, 1e6 * common.clock_mhz / LOFAR_TAPS,
-                                 lofar_start(packets), archive);
+    const uint64_t hertz = packets->rate * 1000000;
+    const uint64_t cycles = packets->origin * LOFAR_TAPS;
+    const struct utc start =
+        fields_unix((int64_t)(cycles / hertz), (double)(cycles % hertz) / (double)hertz);
+    return packet_files_describe(input->layout, 1e6 * common.clock_mhz / LOFAR_TAPS, start,
+                                 archive);
 }
 
 const struct format lofar_udp_format = {

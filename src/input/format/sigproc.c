@@ -93,12 +93,6 @@ struct words_reader {
     size_t nskipped, skipped_bytes;
 };
 
-/* Returns the name of a keyword, for messages. */
-static const char *sigproc_name(enum sigproc_word word)
-{
-    return words_known[word].name;
-}
-
 static size_t words_left(const struct words_reader *r, size_t at)
 {
     return at < r->head->length ? r->head->length - at : 0;
@@ -313,14 +307,6 @@ out:
     return st;
 }
 
-static void sigproc_words_free(struct sigproc_words *words)
-{
-    for (int i = 0; i < SIGPROC_WORDS; i++) {
-        free(words->said[i].text);
-    }
-    free(words->mhz);
-}
-
 /* Tables of frequencies make long headers: 20 bytes for each channel. */
 enum { USUAL_HEADER = 64 << 10, MOST_HEADER = 32 << 20 };
 
@@ -361,7 +347,7 @@ static status_t sigproc_check_needed(const struct sigproc_words *words, const ch
     int count = words->nmhz > 0 ? ALWAYS : is_one ? WITHOUT_TABLE - 1 : WITHOUT_TABLE;
     for (int i = 0; i < count; i++) {
         REQUIRE(words->said[needed[i]].is_said, STATUS_DATA, "%s: its SIGPROC header has no %s",
-                path, sigproc_name(needed[i]));
+                path, words_known[needed[i]].name);
     }
     return STATUS_OK;
 }
@@ -431,13 +417,6 @@ static status_t sigproc_settle_shape(const struct sigproc_words *words, struct f
     return fbh5_note_band(fbh5, words->nmhz > 0 ? "FREQUENCY_START" : "fch1 and foff");
 }
 
-/* Spectra at the end that may be filling of the last byte, in which a true one begins or ends. */
-static uint64_t sigproc_filling(uint64_t bytes, uint64_t bits)
-{
-    uint64_t least = 8 * (bytes - 1) / bits + 1;
-    return bytes * 8 / bits > least ? bytes * 8 / bits - least : 0;
-}
-
 /* Counts the spectra that the file contains, without padding, which nsamples reveals. */
 static status_t sigproc_count_rows(const struct sigproc_words *words, struct fbh5 *fbh5)
 {
@@ -451,7 +430,10 @@ static status_t sigproc_count_rows(const struct sigproc_words *words, struct fbh
     if (held * 8 - fbh5->rows * bits >= 8) {
         report_warn("%s ends within a spectrum: the rest of it is ignored", fbh5->path);
     }
-    uint64_t filling = sigproc_filling(held, bits);
+    /* Spectra at the end that may be filling of the last byte, in which a true one begins or ends.
+     */
+    uint64_t least = 8 * (held - 1) / bits + 1;
+    uint64_t filling = held * 8 / bits > least ? held * 8 / bits - least : 0;
     double more = (double)fbh5->rows - stated;
     if (stated > 0 && more >= 0 && more <= (double)filling) {
         fbh5->rows = (uint64_t)stated;
@@ -624,17 +606,6 @@ static status_t sigproc_check_whole(struct fbh5 *fbh5, int fd)
                      is_signed ? "" : "un", bits == 8 ? "" : " and little-endian");
 }
 
-/* As many bytes as the header may have. */
-static status_t sigproc_read_head(const char *path, struct text *head)
-{
-    TRY(recorder_head(path, USUAL_HEADER, head));
-    if (!memmem(head->data, head->length, last_word, sizeof last_word - 1)) {
-        text_free(head);
-        TRY(recorder_head(path, MOST_HEADER, head));
-    }
-    return STATUS_OK;
-}
-
 static status_t sigproc_open(const char *path, struct fbh5 **out)
 {
     status_t st = STATUS_OK;
@@ -643,14 +614,21 @@ static status_t sigproc_open(const char *path, struct fbh5 **out)
     int fd = -1;
     TRY_OUT(filterbank_begin(path, "SIGPROC", out, &fd));
     struct fbh5 *fbh5 = *out;
-    TRY_OUT(sigproc_read_head(path, &head));
+    TRY_OUT(recorder_head(path, USUAL_HEADER, &head));
+    if (!memmem(head.data, head.length, last_word, sizeof last_word - 1)) {
+        text_free(&head);
+        TRY_OUT(recorder_head(path, MOST_HEADER, &head));
+    }
     TRY_OUT(sigproc_read_words(path, &head, &words, &fbh5->assumed));
     TRY_OUT(sigproc_settle(&words, fbh5));
     TRY_OUT(sigproc_check_alone(&words, fbh5, fd));
     TRY_OUT(sigproc_check_floats(fbh5, fd));
     TRY_OUT(sigproc_check_whole(fbh5, fd));
 out:
-    sigproc_words_free(&words);
+    for (int i = 0; i < SIGPROC_WORDS; i++) {
+        free(words.said[i].text);
+    }
+    free(words.mhz);
     text_free(&head);
     file_close(fd);
     return st;

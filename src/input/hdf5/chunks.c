@@ -340,13 +340,6 @@ static const struct chunk_filter *split_filter(const chunks_t *chunks,
     return unfilter_in_pieces(&chunks->spec.filters, chunks_mask(chunks, task));
 }
 
-/* Numbers of the other byte order are turned round in whole chunks only. */
-static int split_is_possible(const chunks_t *chunks, const struct chunk_task *task)
-{
-    return chunks->spec.threads > 1 && chunks->spec.chunk_bytes >= SPLIT_BYTES &&
-           chunks->spec.number_bytes == 1 && split_filter(chunks, task);
-}
-
 static int split_is_busy(const struct chunk_task *task)
 {
     return !task->is_decoded && task->place.bytes > 0;
@@ -362,9 +355,12 @@ static void chunks_choose_split(chunks_t *chunks)
     }
     uint32_t over = (uint32_t)(busy % chunks->spec.threads);
     chunks->nsplits = 0;
-    for (size_t i = chunks->ntasks; i-- > 0 && chunks->nsplits < over;) {
+    /* Numbers of the other byte order are turned round in whole chunks only. */
+    int is_possible = chunks->spec.threads > 1 && chunks->spec.chunk_bytes >= SPLIT_BYTES &&
+                      chunks->spec.number_bytes == 1;
+    for (size_t i = chunks->ntasks; is_possible && i-- > 0 && chunks->nsplits < over;) {
         struct chunk_task *task = &chunks->tasks[i];
-        if (split_is_busy(task) && split_is_possible(chunks, task)) {
+        if (split_is_busy(task) && split_filter(chunks, task)) {
             struct chunk_split *split = &chunks->splits[chunks->nsplits];
             task->is_split = 1;
             split->task = task;

@@ -544,24 +544,19 @@ static status_t stored_search(depot_t *depot, struct stored *stored)
     return STATUS_OK;
 }
 
-/* Bytes that HDF5 takes to find the chunks of a dataset, or the sources of a virtual one: measured
- * with 2^14 to 2^20 chunks. Its caches have an end. */
-static uint64_t stored_index_bytes(const struct stored *stored)
-{
-    enum { MOST = 24 << 20, LEAST = 4 << 20, A_CHUNK = 128 };
-    const uint64_t chunks = stored->chunk_bytes > 0 ? stored->bytes / stored->chunk_bytes : 0;
-    return stored->layout == H5D_VIRTUAL ? MOST : min_u64(MOST, LEAST + A_CHUNK * chunks);
-}
-
 status_t depot_search(depot_t *depot, struct depot_found *out)
 {
+    /* Bytes that HDF5 takes to find the chunks of a dataset, or the sources of a virtual one:
+     * measured with 2^14 to 2^20 chunks. Its caches have an end. */
+    enum { MOST = 24 << 20, LEAST = 4 << 20, A_CHUNK = 128 };
     struct stored *root = depot->open[0];
     TRY(stored_search(depot, root));
     out->lost = root->lost;
     root->lost = (struct lost_pieces){NULL, 0};
     out->chunk_bytes = depot->chunk_bytes;
     out->work_bytes = depot->work_bytes;
-    out->index_bytes = stored_index_bytes(root);
+    const uint64_t chunks = root->chunk_bytes > 0 ? root->bytes / root->chunk_bytes : 0;
+    out->index_bytes = root->layout == H5D_VIRTUAL ? MOST : min_u64(MOST, LEAST + A_CHUNK * chunks);
     out->row_bytes = max_u64(root->row_bytes, depot->chunk_bytes);
     return STATUS_OK;
 }

@@ -49,8 +49,7 @@ static status_t packets_look(const struct packets_open *open, uint64_t frame,
 {
     const struct packets *packets = open->packets;
     uint64_t offset = frames_offset(packets->frame_bytes, open->file, frame);
-    if (packets_parse(packets, open->file->path, offset, header, out) != STATUS_OK) {
-        report_clear();
+    if (report_failed(packets_parse(packets, open->file->path, offset, header, out))) {
         *out = (struct packet){.is_contrary = 1};
     }
     return out->is_absent && frame < open->file->scanned ? packets_check_absent(open, frame, offset)
@@ -283,16 +282,6 @@ status_t packets_find(const struct packets_open *open, int64_t first, int64_t la
     return STATUS_OK;
 }
 
-/* Warns of a frame that contradicts those around it and is ignored. */
-static void packets_warn(const struct packets_open *open, uint64_t frame)
-{
-    if (packets_complain(open, frame) != STATUS_OK) {
-        report_warn("%s; it is left out, as are others that alone contradict those around them",
-                    report_cause());
-        report_clear();
-    }
-}
-
 /* The first and last period of those of some frames that are in place. */
 static status_t packets_span_of(const struct packets_open *open, uint64_t low, uint64_t high,
                                 int64_t *first, int64_t *last, int *found, int *warned)
@@ -310,7 +299,12 @@ static status_t packets_span_of(const struct packets_open *open, uint64_t low, u
         int64_t period = frames[i - from].period;
         TRY_OUT(places[i - low] == PACKETS_WRONG ? packets_complain(open, i) : STATUS_OK);
         if (frames[i - from].is_contrary && !*warned) {
-            packets_warn(open, i);
+            if (packets_complain(open, i) != STATUS_OK) {
+                report_warn("%s; it is left out, as are others that alone contradict those around "
+                            "them",
+                            report_cause());
+                report_clear();
+            }
             *warned = 1;
         }
         if (places[i - low] == PACKETS_IN) {

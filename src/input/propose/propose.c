@@ -444,15 +444,6 @@ out:
     return st;
 }
 
-/* Whether an attribute is worth printing: HDF5's own are not. */
-static int propose_is_own(const char *name)
-{
-    static const char *const own[] = {"DIMENSION_LIST", "REFERENCE_LIST", "CLASS",
-                                      "NAME",           "_Netcdf4Dimid",  "_Netcdf4Coordinates",
-                                      "_NCProperties"};
-    return TEXT_IS_AMONG(own, name);
-}
-
 /* Context of an object's attributes. */
 struct propose_object {
     struct proposal *proposal;
@@ -463,13 +454,17 @@ struct propose_object {
 static herr_t propose_see_attribute(hid_t object, const char *name, const H5A_info_t *info,
                                     void *context)
 {
+    /* HDF5's own ones are not worth printing. */
+    static const char *const own[] = {"DIMENSION_LIST", "REFERENCE_LIST", "CLASS",
+                                      "NAME",           "_Netcdf4Dimid",  "_Netcdf4Coordinates",
+                                      "_NCProperties"};
     const struct propose_object *of = context;
     struct proposal *p = of->proposal;
     const char *at = strcmp(of->name, ".") == 0 ? "" : of->name;
     status_t st = STATUS_OK;
     (void)info;
     apart_at("%s: /%s: attribute %s", p->path, at, name);
-    if (propose_is_own(name)) {
+    if (TEXT_IS_AMONG(own, name)) {
         goto out;
     }
     TRY_OUT(propose_note_attribute(p, object, of->name, name, of->is_of_data));

@@ -523,10 +523,7 @@ static int fact_is_stored(const struct proposal *p, const struct h5_dataset *dat
     hid_t plist = H5Dget_create_plist(data->id);
     int is_virtual = plist < 0 || H5Pget_layout(plist) == H5D_VIRTUAL;
     h5_close(plist);
-    int is_external = h5_refuse_external(data->id, p->path, name) != STATUS_OK;
-    if (is_external) {
-        report_clear();
-    }
+    int is_external = report_failed(h5_refuse_external(data->id, p->path, name));
     return !is_virtual && !is_external && H5Dget_space_status(data->id, &status) >= 0 &&
            status != H5D_SPACE_STATUS_NOT_ALLOCATED;
 }

@@ -174,11 +174,6 @@ static double rate_width(const struct propose_fact *fact)
     return is_known && (fact->unit != UNIT_NONE || hz >= LEAST_PLAIN_HZ) ? hz : 0;
 }
 
-static int rate_is_near(double a, double b, double near)
-{
-    return fabs(a - b) <= near * fmax(fabs(a), fabs(b));
-}
-
 /* Width that the file states of a coarse channel; NULL: nothing, or in no known unit. */
 struct rate_width {
     const struct propose_fact *fact;
@@ -288,7 +283,7 @@ void propose_add_rate(struct proposal *p)
     int are_same = 1;
     for (size_t i = 0; i < facts.count; i++) {
         double one = rate_hz(facts.all[i]);
-        are_same = are_same && (one == 0 || !first || rate_is_near(one, hz, RATE_NEAR));
+        are_same = are_same && (one == 0 || !first || fabs(one - hz) <= RATE_NEAR * fmax(one, hz));
         hz = one > 0 && !first ? one : hz;
         first = one > 0 && !first ? facts.all[i] : first;
     }

@@ -178,11 +178,8 @@ static int export_may_be(const char *path, const struct export_plan *plan)
     }
     status_t st = file_open_read(path, &fd);
     st = st == STATUS_OK ? before_compare(&before, fd, 0, head->data, head->length) : st;
-    if (st != STATUS_OK) {
-        report_clear();
-    }
     file_close(fd);
-    return st == STATUS_OK;
+    return !report_failed(st);
 }
 
 static int export_replaces(const struct export_plan *plan, const char *path)

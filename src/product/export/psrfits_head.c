@@ -189,15 +189,11 @@ struct head_column {
 
 enum { COLUMNS = 11 };
 
-static char head_letter(uint64_t bits)
-{
-    return bits == 8 ? 'B' : bits == 16 ? 'I' : 'E';
-}
-
 static void head_list_columns(struct psrfits_head *head, struct head_column out[COLUMNS])
 {
     uint64_t chans = head->header.nchans;
     uint64_t streams = chans * head->header.nifs;
+    const char letter = head->header.nbits == 8 ? 'B' : head->header.nbits == 16 ? 'I' : 'E';
     const struct head_column columns[COLUMNS] = {
         {"TSUBINT", "s", 1, 'D', NULL},
         {"OFFS_SUB", "s", 1, 'D', NULL},
@@ -209,8 +205,7 @@ static void head_list_columns(struct psrfits_head *head, struct head_column out[
         {"DAT_WTS", "", chans, 'E', &head->table.weights},
         {"DAT_OFFS", "", streams, 'E', &head->table.offsets},
         {"DAT_SCL", "", streams, 'E', &head->table.scales},
-        {"DATA", "", streams * head->table.rows_each, head_letter(head->header.nbits),
-         &head->table.data}};
+        {"DATA", "", streams * head->table.rows_each, letter, &head->table.data}};
     memcpy(out, columns, sizeof columns);
 }
 
