@@ -9,17 +9,6 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-/* All signals but those of what a thread itself does, which kill it unasked when they are blocked:
- * io/mapping catches SIGBUS. */
-static void thread_fill_signals(sigset_t *out)
-{
-    static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL};
-    sigfillset(out);
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
-        sigdelset(out, own[i]);
-    }
-}
-
 /* OpenMP has bound the thread that began the process to one of its places, if its environment binds
  * threads (OMP_PROC_BIND). Other threads would inherit that one: they get the processors of all. */
 static void thread_unbind(pthread_attr_t *attributes)
@@ -43,12 +32,18 @@ static void thread_unbind(pthread_attr_t *attributes)
 
 status_t thread_start(const char *name, void *(*run)(void *), void *argument, pthread_t *out)
 {
+    /* All signals but those of what a thread itself does, which kill it unasked when they are
+     * blocked: io/mapping catches SIGBUS. */
+    static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL};
     sigset_t others;
     sigset_t before;
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     thread_unbind(&attributes);
-    thread_fill_signals(&others);
+    sigfillset(&others);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        sigdelset(&others, own[i]);
+    }
     pthread_sigmask(SIG_SETMASK, &others, &before);
     int status = pthread_create(out, &attributes, run, argument);
     /* Processors may have been taken from the process since it began. */

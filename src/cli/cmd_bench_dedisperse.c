@@ -35,15 +35,6 @@ static const char heading[] =
     "setup,dms,bits,dm_step,mode,group,seconds_of_data,how,ms,order_ms,upload_ms,download_ms,gadd_"
     "per_s,realtime,model_ms,search_widths,search_ms,search_share,tree_gain,result";
 
-static void bench_print_head(struct dedisperse_settings *s)
-{
-    bench_table_print_device(&s->table);
-    printf("%s, %u channels, %g s of data\n", s->telescope->name, s->telescope->nchannels,
-           s->shared.seconds);
-    printf("%6s %4s %-34s %10s %10s %9s %10s %9s\n", "DMs", "bits", "how", "ms", "transp. ms",
-           "Gadd/s", "x realtime", "model ms");
-}
-
 static void bench_print_row(struct dedisperse_settings *s, const struct bench_dedispersion *c,
                             const char *how, const struct bench_dedispersed *r, double cost)
 {
@@ -185,7 +176,11 @@ out:
 static status_t bench_lists(void *settings)
 {
     struct dedisperse_settings *s = settings;
-    bench_print_head(s);
+    bench_table_print_device(&s->table);
+    printf("%s, %u channels, %g s of data\n", s->telescope->name, s->telescope->nchannels,
+           s->shared.seconds);
+    printf("%6s %4s %-34s %10s %10s %9s %10s %9s\n", "DMs", "bits", "how", "ms", "transp. ms",
+           "Gadd/s", "x realtime", "model ms");
     const uint32_t nmodes = s->modes.count;
     for (uint32_t b = 0; b < s->bits.count; b++) {
         for (uint32_t i = 0; i < s->shared.dms.count * nmodes; i++) {

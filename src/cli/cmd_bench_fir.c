@@ -240,16 +240,6 @@ static const char heading[] =
     "times_plain,moved_times_plain,cpu_how,cpu_ms,cpu_points,times_cpu,moved_times_cpu,threads,"
     "rms_error,result";
 
-static void bench_print_head(const struct fir_settings *s)
-{
-    bench_table_print_device(&s->table);
-    printf("one stream of %s floats; plain: a loop on one core without SIMD, measured on some "
-           "points where all take long (*)%s\n",
-           s->is_real ? "real" : "complex", s->cpu ? "; CPU: the cpu backend" : "");
-    printf("%8s %10s %-36s %11s %9s %9s %11s %11s %9s %9s %9s\n", "taps", "points", "how", "ms",
-           "Msamp/s", "GFLOP/s", "moved ms", "plain ms", "x plain", "x CPU", "rms error");
-}
-
 static double bench_over(double a, double b)
 {
     return a > 0 && b > 0 ? a / b : 0;
@@ -374,7 +364,12 @@ static status_t bench_lists(void *settings)
     if (!s->is_alone && backend_abilities(backend_which(s->table.opened))->has_device) {
         TRY(backend_open(BACKEND_CPU, &host, &s->cpu));
     }
-    bench_print_head(s);
+    bench_table_print_device(&s->table);
+    printf("one stream of %s floats; plain: a loop on one core without SIMD, measured on some "
+           "points where all take long (*)%s\n",
+           s->is_real ? "real" : "complex", s->cpu ? "; CPU: the cpu backend" : "");
+    printf("%8s %10s %-36s %11s %9s %9s %11s %11s %9s %9s %9s\n", "taps", "points", "how", "ms",
+           "Msamp/s", "GFLOP/s", "moved ms", "plain ms", "x plain", "x CPU", "rms error");
     for (uint32_t i = 0; i < s->points.count * s->taps.count * s->methods.count; i++) {
         uint64_t row = i;
         const uint64_t method = s->methods.values[take_digit(&row, s->methods.count)];

@@ -42,19 +42,6 @@ static const char heading[] =
     "gsamples_per_s,gbytes_per_s,fir_gflop_per_s,share_of_copy,block_ms,block_gsamples_per_s,"
     "share_of_link,joules_per_gsample,fft_alone_ms,ratio_to_fft,threads,simd,rms_error,result";
 
-static void bench_print_head(struct ppf_settings *settings)
-{
-    bench_table_print_device(&settings->table);
-    printf("copies %s/s", units_bytes((uint64_t)settings->rates.copy));
-    if (settings->rates.upload > 0) {
-        printf(", to the device %s/s, back %s/s", units_bytes((uint64_t)settings->rates.upload),
-               units_bytes((uint64_t)settings->rates.download));
-    }
-    printf("\n%7s %5s %4s %7s %-44s %9s %8s %8s %8s %6s %9s %9s\n", "channel", "taps", "bits",
-           "streams", "how", "ms", "Gsamp/s", "GB/s", "GFLOP/s", "copy",
-           bench_has_device(settings) ? "deint. ms" : "/ FFT", "rms error");
-}
-
 /* Returns the share of the link's rate that is used, in the direction that limits. */
 static double bench_link_share(const struct ppf_settings *settings, const struct bench_result *r)
 {
@@ -226,7 +213,15 @@ static status_t bench_all(void *settings)
 {
     struct ppf_settings *s = settings;
     TRY(backend_measure(s->table.opened, &s->rates));
-    bench_print_head(s);
+    bench_table_print_device(&s->table);
+    printf("copies %s/s", units_bytes((uint64_t)s->rates.copy));
+    if (s->rates.upload > 0) {
+        printf(", to the device %s/s, back %s/s", units_bytes((uint64_t)s->rates.upload),
+               units_bytes((uint64_t)s->rates.download));
+    }
+    printf("\n%7s %5s %4s %7s %-44s %9s %8s %8s %8s %6s %9s %9s\n", "channel", "taps", "bits",
+           "streams", "how", "ms", "Gsamp/s", "GB/s", "GFLOP/s", "copy",
+           bench_has_device(s) ? "deint. ms" : "/ FFT", "rms error");
     TRY(s->is_lofar ? bench_lofar(s) : bench_lists(s));
     return REQUIRED(s->done > 0, STATUS_USAGE,
                     "bench ppf: none of its rows can be oversampled by %u/%u", s->oversample.num,

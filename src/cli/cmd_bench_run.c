@@ -313,18 +313,6 @@ static status_t bench_transfer_all(const struct bounds *bounds, const char *file
     return STATUS_OK;
 }
 
-/* Times reading the bytes of the pass's files. */
-static status_t bench_time_reading_all(struct bounds *bounds)
-{
-    const struct inputs *inputs = &bounds->pass->making.inputs;
-    uint64_t there = 0;
-    for (size_t i = 0; i < inputs->count; i++) {
-        there += bench_file_bytes(inputs->files[i].path);
-    }
-    return bench_transfer_all(bounds, NULL, min_u64(there, bounds->pass->in_bytes),
-                              &bounds->reading);
-}
-
 /* The filter bank on blocks of the run's size, laid out as the run reads them, and a row of a few
  * to warm up. */
 static status_t bench_warm_up(const struct channelise_plan *work, struct bank *bank)
@@ -471,7 +459,11 @@ static status_t bench_measure_all(void *context, const struct pass *pass)
     for (uint32_t i = 0; i < making->count && pass->rank == 0 && bounds->force; i++) {
         (void)unlink(making->items[i].file);
     }
-    TRY_OUT(bench_time_reading_all(bounds));
+    uint64_t there = 0;
+    for (size_t i = 0; i < making->inputs.count; i++) {
+        there += bench_file_bytes(making->inputs.files[i].path);
+    }
+    TRY_OUT(bench_transfer_all(bounds, NULL, min_u64(there, pass->in_bytes), &bounds->reading));
     for (uint32_t i = 0; i < making->count; i++) {
         TRY_OUT(bench_transfer_all(bounds, making->items[i].file,
                                    making->items[i].spec.rows * making->items[i].row_bytes,

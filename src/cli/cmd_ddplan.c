@@ -58,22 +58,14 @@ static status_t ddplan_print(const struct ddplan_settings *s, const struct fbh5 
     return STATUS_OK;
 }
 
-/* Prints a path in quotes, so that YAML leaves its characters as they are. */
-static void ddplan_print_path(const char *path)
-{
-    display_print("'");
-    for (const char *c = path; *c; c++) {
-        display_print(*c == '\'' ? "''" : "%c", *c);
-    }
-    display_print("'");
-}
-
 static void ddplan_print_job(const struct ddplan_settings *s, const struct ddplan_range *ranges,
                              uint32_t count)
 {
-    display_print("input: {files: ");
-    ddplan_print_path(s->shared.operand);
-    display_print("}\ndedisperse:\n");
+    display_print("input: {files: '");
+    for (const char *c = s->shared.operand; *c; c++) { /* so that YAML leaves it as it is */
+        display_print(*c == '\'' ? "''" : "%c", *c);
+    }
+    display_print("'}\ndedisperse:\n");
     for (uint32_t i = 0; i < count; i++) {
         display_print("- dm: {start: %s, end: %s, tolerance: %s", units_exact(ranges[i].start),
                       units_exact(ranges[i].end), units_exact(s->tolerance));

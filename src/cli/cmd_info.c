@@ -93,17 +93,6 @@ static void about_print_object(const struct about *about, size_t first, size_t e
     }
 }
 
-static void describe_about(const struct about *about)
-{
-    for (size_t i = 0, end = 0; i < about->count; i = end) {
-        const char *object = about->items[i].object;
-        for (end = i + 1; end < about->count && strcmp(about->items[end].object, object) == 0;
-             end++) {
-        }
-        about_print_object(about, i, end);
-    }
-}
-
 struct info_settings {
     struct shared shared;
     int devices, json;
@@ -189,8 +178,14 @@ static status_t info_about(const char *path, const char *dataset, struct json *j
     TRY_OUT(about_read(path, dataset, &about));
     if (json) {
         json_about(json, &about);
-    } else {
-        describe_about(&about);
+        goto out;
+    }
+    for (size_t i = 0, end = 0; i < about.count; i = end) {
+        const char *object = about.items[i].object;
+        for (end = i + 1; end < about.count && strcmp(about.items[end].object, object) == 0;
+             end++) {
+        }
+        about_print_object(&about, i, end);
     }
 out:
     about_free(&about);
@@ -339,20 +334,6 @@ out:
     return st;
 }
 
-/* Several files, or what a pattern stands for, are one archive, as in a job. */
-static status_t info_describe(const struct info_settings *s, struct json *json)
-{
-    int exists = 0;
-    status_t st = file_exists(s->shared.operand, &exists);
-    if (st != STATUS_OK) {
-        return st;
-    }
-    int is_one = s->shared.noperands == 1 && (exists || !strpbrk(s->shared.operand, "*?["));
-    return s->shared.layout ? info_described(s, json)
-           : is_one         ? info_describe_here(s, json)
-                            : info_archive(s, NULL, json);
-}
-
 static const struct pack_field settings_fields[] = {
     PACK_LIST(struct info_settings, shared.operands, shared.noperands, &pack_texts),
     PACK_FIELD(struct info_settings, shared.layout)};
@@ -366,6 +347,7 @@ static status_t info_open(const struct apart_request *request, void **out)
     struct json *to = request->wants ? &json : NULL;
     struct info_settings settings = {.json = 0};
     struct unpack in = {.data = request->more.data, .length = request->more.length};
+    int exists = 0;
     (void)out;
     unpack_struct(&in, &settings, &settings_type);
     TRY_OUT(unpack_check(&in, "names"));
@@ -373,7 +355,13 @@ static status_t info_open(const struct apart_request *request, void **out)
     if (to) {
         json_begin(to, NULL);
     }
-    TRY_OUT(info_describe(&settings, to));
+    /* Several files, or what a pattern stands for, are one archive, as in a job. */
+    TRY_OUT(file_exists(settings.shared.operand, &exists));
+    int is_one =
+        settings.shared.noperands == 1 && (exists || !strpbrk(settings.shared.operand, "*?["));
+    TRY_OUT(settings.shared.layout ? info_described(&settings, to)
+            : is_one               ? info_describe_here(&settings, to)
+                                   : info_archive(&settings, NULL, to));
     if (to) {
         json_end(to);
         TRY_OUT(json_print(to));

@@ -47,17 +47,6 @@ static void schema_json_range(struct json *json, const struct schema *row)
     }
 }
 
-static void schema_json_choices(struct json *json, const struct schema *row)
-{
-    json_list(json, "enum");
-    for (size_t i = 0; row->choices[i]; i++) {
-        if (row->choices[i][0] != '+') { /* the same number as without */
-            schema_json_word(json, NULL, row->choices[i]);
-        }
-    }
-    json_list_end(json);
-}
-
 /* A form of a value: writes what a JSON Schema says of it. */
 typedef void (*form)(struct json *json, const struct schema *row);
 
@@ -117,17 +106,6 @@ static void schema_json_quantity(struct json *json, const struct schema *row)
     json_text(json, "pattern", pattern);
 }
 
-static void schema_json_units(struct json *json, const struct schema *row)
-{
-    if (row->unit) {
-        json_list(json, "x-units");
-        for (size_t i = 0; units_name(row->unit, i); i++) {
-            json_text(json, NULL, units_name(row->unit, i));
-        }
-        json_list_end(json);
-    }
-}
-
 static void schema_json_value(struct json *json, const struct schema *row)
 {
     static const char *const types[][2] = {[SCHEMA_TEXT] = {"string", "number"},
@@ -139,7 +117,13 @@ static void schema_json_value(struct json *json, const struct schema *row)
                                            [SCHEMA_PARSED] = {"string", "number"}};
     const char *const *type = types[row->type];
     if (row->type == SCHEMA_CHOICE) {
-        schema_json_choices(json, row);
+        json_list(json, "enum");
+        for (size_t i = 0; row->choices[i]; i++) {
+            if (row->choices[i][0] != '+') { /* the same number as without */
+                schema_json_word(json, NULL, row->choices[i]);
+            }
+        }
+        json_list_end(json);
     } else if (type[1]) {
         json_list(json, "type");
         json_text(json, NULL, type[0]);
@@ -235,7 +219,13 @@ static void schema_json_row(struct json *json, const char *key, const struct sch
     if (row->expected) {
         json_text(json, "x-values", row->expected);
     }
-    schema_json_units(json, row);
+    if (row->unit) {
+        json_list(json, "x-units");
+        for (size_t i = 0; units_name(row->unit, i); i++) {
+            json_text(json, NULL, units_name(row->unit, i));
+        }
+        json_list_end(json);
+    }
     if ((row->without_effect_on & JOB_ALL) == JOB_ALL) {
         json_bool(json, "x-identity", 0);
     } else if (row->only) {

@@ -486,14 +486,6 @@ static void describe_print_coherent(int is_coherent, double dm)
     }
 }
 
-/* Prints the start of an observation, if it is known. */
-static void describe_print_start(const struct sky *sky)
-{
-    if (sky->has_start) {
-        display_row("start", "%s UTC", units_utc(sky->start));
-    }
-}
-
 /* Whole tenths (of hundredths of a second) first, so that no 60 is ever rounded to. */
 static void describe_print_position(double ra_deg, double dec_deg)
 {
@@ -506,8 +498,16 @@ static void describe_print_position(double ra_deg, double dec_deg)
         dec_deg < 0 ? '-' : '+', dec / 36000, dec / 600 % 60, dec / 10 % 60, dec % 10);
 }
 
-static void describe_print_sky(const struct sky *sky)
+/* Prints the start of an observation and what it is of, as far as they are known. `first_time`: of
+ * the first row, seconds after sample 0; NAN: there are no rows, or they begin with it. */
+static void describe_print_sky(const struct sky *sky, double first_time)
 {
+    if (sky->has_start && isnan(first_time)) {
+        display_row("start", "%s UTC", units_utc(sky->start));
+    } else if (sky->has_start) {
+        display_row("start", "%s UTC (sample 0; the first row is stamped %s later)",
+                    units_utc(sky->start), units_seconds(first_time));
+    }
     if (sky->telescope) {
         display_row("telescope", "%s", sky->telescope);
     }
@@ -517,16 +517,6 @@ static void describe_print_sky(const struct sky *sky)
     if (sky->has_position) {
         describe_print_position(sky->ra_deg, sky->dec_deg);
     }
-}
-
-static void describe_print_band(const struct archive *archive)
-{
-    struct derived_band band = derived_band_of_archive(archive);
-    display_row("band", "%s to %s%s", units_hertz(band.low_hz), units_hertz(band.high_hz),
-                archive->sideband < 0 ? ", stored with frequency reversed" : "");
-    describe_print_coherent(archive->coherent.delay_hz != NULL, archive->coherent.dm);
-    describe_print_start(&archive->sky);
-    describe_print_sky(&archive->sky);
 }
 
 void describe_archive(const struct archive *archive)
@@ -540,7 +530,11 @@ void describe_archive(const struct archive *archive)
     }
     text_free(&pols);
     describe_print_samples(archive);
-    describe_print_band(archive);
+    struct derived_band band = derived_band_of_archive(archive);
+    display_row("band", "%s to %s%s", units_hertz(band.low_hz), units_hertz(band.high_hz),
+                archive->sideband < 0 ? ", stored with frequency reversed" : "");
+    describe_print_coherent(archive->coherent.delay_hz != NULL, archive->coherent.dm);
+    describe_print_sky(&archive->sky, NAN);
 }
 
 /* Prints the columns of a row; of Stokes parameters why programs that take one if do not take
@@ -666,8 +660,7 @@ void describe_filterbank(const struct fbh5 *fbh5)
                 units_seconds((double)fbh5->rows * fbh5->time.step));
     describe_print_assumed(fbh5->assumed);
     describe_print_coherent(fbh5->coherent.constant > 0, fbh5->coherent.dm);
-    describe_print_start(&fbh5->sky);
-    describe_print_sky(&fbh5->sky);
+    describe_print_sky(&fbh5->sky, NAN);
 }
 
 static void describe_print_series(const struct product *product)
@@ -744,13 +737,8 @@ void describe_product(const struct product *product, const struct product_weight
     }
     describe_print_polarisations(product->ifs.pols);
     describe_print_coherent(product->is_coherent, product->coherent_dm);
-    if (product->kind == PRODUCT_VOLTAGES) {
-        describe_print_start(&product->sky);
-    } else if (product->sky.has_start) {
-        display_row("start", "%s UTC (sample 0; the first row is stamped %s later)",
-                    units_utc(product->sky.start), units_seconds(product->first_time));
-    }
-    describe_print_sky(&product->sky);
+    describe_print_sky(&product->sky,
+                       product->kind == PRODUCT_VOLTAGES ? NAN : product->first_time);
     if (product->missing + product->gaps > 0) {
         display_row("missing", "%s, taken as zero volts",
                     units_amount(product->missing + product->gaps, "sample", "samples"));

@@ -101,20 +101,6 @@ static const char *elsewhere_leader(const struct archive_source *source)
     return source->kind == SOURCE_NAMED ? source->path : source->from;
 }
 
-/* Removes repetitions: a file to which several paths or archives lead counts once. */
-static void elsewhere_drop_repeated(struct elsewhere *list)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        if (kept > 0 && strcmp(list->files[kept - 1].real, list->files[i].real) == 0) {
-            free(list->files[i].real);
-        } else {
-            list->files[kept++] = list->files[i];
-        }
-    }
-    list->count = kept;
-}
-
 static void elsewhere_print(const struct elsewhere *list)
 {
     display_print("%s", list->count > 0
@@ -158,7 +144,16 @@ static void elsewhere_say(struct elsewhere *list, struct json *json)
     if (list->count > 0) {
         qsort(list->files, list->count, sizeof *list->files, elsewhere_compare);
     }
-    elsewhere_drop_repeated(list);
+    /* A file to which several paths or archives lead counts once. */
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        if (kept > 0 && strcmp(list->files[kept - 1].real, list->files[i].real) == 0) {
+            free(list->files[i].real);
+        } else {
+            list->files[kept++] = list->files[i];
+        }
+    }
+    list->count = kept;
     if (json) {
         elsewhere_write(list, json);
     } else {

@@ -99,19 +99,6 @@ static status_t check_partials(const struct archive_part *part)
     return STATUS_OK;
 }
 
-static status_t check_gaps(const struct archive *archive)
-{
-    uint64_t end = 0;
-    for (size_t i = 0; i < archive->losses.ngaps; i++) {
-        const uint64_t *gap = archive->losses.gaps[i];
-        REQUIRE(check_range(gap[0], gap[1], archive->count[AXIS_TIME], &end), STATUS_DATA,
-                "%s: gap %zu (%" PRIu64 " samples from %" PRIu64
-                ") overlaps the one before or is beyond the last sample",
-                archive->parts[0].path, i, gap[1], gap[0]);
-    }
-    return STATUS_OK;
-}
-
 static status_t check_stream_gaps(const struct archive *archive)
 {
     uint64_t streams = 1;
@@ -139,12 +126,19 @@ static status_t check_stream_gaps(const struct archive *archive)
  * observation; numbers that no file can have. */
 static status_t check_archive(const struct archive *archive)
 {
+    uint64_t end = 0;
     TRY(check_parts(archive));
     for (uint32_t i = 0; i < archive->nparts; i++) {
         TRY(check_runs(archive, &archive->parts[i]));
         TRY(check_partials(&archive->parts[i]));
     }
-    TRY(check_gaps(archive));
+    for (size_t i = 0; i < archive->losses.ngaps; i++) {
+        const uint64_t *gap = archive->losses.gaps[i];
+        REQUIRE(check_range(gap[0], gap[1], archive->count[AXIS_TIME], &end), STATUS_DATA,
+                "%s: gap %zu (%" PRIu64 " samples from %" PRIu64
+                ") overlaps the one before or is beyond the last sample",
+                archive->parts[0].path, i, gap[1], gap[0]);
+    }
     return check_stream_gaps(archive);
 }
 
@@ -153,31 +147,23 @@ enum { MOST_STREAMS = 1 << 24 };
 
 /* The selection of a job: a range of samples, and streams by name, number or frequency. */
 
-/* "X, Y, ..." */
-static status_t open_select_list_names(const struct archive *archive, enum axis axis,
-                                       struct text *out)
-{
-    uint64_t count = archive->names[axis] ? archive->count[axis] : 0;
-    for (uint64_t i = 0; i < count && out->length < 200; i++) {
-        TRY(text_add(out, "%s%s", i ? ", " : "; names ", archive->names[axis][i]));
-        TRY(text_add(out, "%s", i + 1 < count && out->length >= 200 ? ", ..." : ""));
-    }
-    return STATUS_OK;
-}
-
 /* Finds what a job calls `text` on an axis: a name, else a number. */
 static status_t open_select_find_index(const struct archive *archive, enum axis axis,
                                        const char *text, uint64_t *out)
 {
     status_t st = STATUS_OK;
     struct text names = {0};
-    for (uint64_t i = 0; archive->names[axis] && i < archive->count[axis]; i++) {
+    uint64_t count = archive->names[axis] ? archive->count[axis] : 0;
+    for (uint64_t i = 0; i < count; i++) {
         if (strcmp(archive->names[axis][i], text) == 0) {
             *out = i;
             goto out;
         }
     }
-    TRY_OUT(open_select_list_names(archive, axis, &names));
+    for (uint64_t i = 0; i < count && names.length < 200; i++) {
+        TRY_OUT(text_add(&names, "%s%s", i ? ", " : "; names ", archive->names[axis][i]));
+        TRY_OUT(text_add(&names, "%s", i + 1 < count && names.length >= 200 ? ", ..." : ""));
+    }
     REQUIRE_OUT(units_parse_u64(text, out) && *out < archive->count[axis], STATUS_USAGE,
                 "input.select: %s is none of the %" PRIu64 " %ss of %s (numbers 0 .. %" PRIu64
                 "%s)",

@@ -148,22 +148,9 @@ static char *python_line(char **at)
     return line;
 }
 
-/* Fails because of an uncaught exception, by which Python ends with status 1. */
-static status_t python_judge_exception(const char *command, const char *last)
-{
-    static const char missing[] = "ModuleNotFoundError: No module named '";
-    const char *name = last + sizeof missing - 1;
-    return strncmp(last, missing, sizeof missing - 1) == 0
-               ? report_fail(STATUS_DEVICE,
-                             "%s has no %.*s, which %s needs (Debian, Ubuntu: apt-get install "
-                             "python3-%.*s; VOLTMILL_PYTHON names another Python)",
-                             python_program(), (int)strcspn(name, ".'"), name, command,
-                             (int)strcspn(name, ".'"), name)
-               : report_fail(STATUS_DEVICE, "%s failed: %s", python_program(), last);
-}
-
 static status_t python_judge(const char *command, int status, char *said)
 {
+    static const char missing[] = "ModuleNotFoundError: No module named '";
     const char *last = "it says nothing";
     REQUIRE(!WIFSIGNALED(status), STATUS_DEVICE, "%s was ended by signal %d (%s)", python_program(),
             WTERMSIG(status), strsignal(WTERMSIG(status)));
@@ -180,8 +167,15 @@ static status_t python_judge(const char *command, int status, char *said)
     case STATUS_DATA:
     case STATUS_DEVICE:
         return report_fail((status_t)WEXITSTATUS(status), "%s", last);
-    default:
-        TRY(python_judge_exception(command, last));
+    default: /* an uncaught exception */
+        REQUIRE(strncmp(last, missing, sizeof missing - 1) == 0, STATUS_DEVICE, "%s failed: %s",
+                python_program(), last);
+        const char *name = last + sizeof missing - 1;
+        return report_fail(STATUS_DEVICE,
+                           "%s has no %.*s, which %s needs (Debian, Ubuntu: apt-get install "
+                           "python3-%.*s; VOLTMILL_PYTHON names another Python)",
+                           python_program(), (int)strcspn(name, ".'"), name, command,
+                           (int)strcspn(name, ".'"), name);
     }
     return STATUS_OK;
 }

@@ -183,18 +183,6 @@ static const struct tree *job_text_pick(const struct tree *node, const void *arg
     return schema_has_effect(node, part->effect) ? node : NULL;
 }
 
-/* Hardly a member of `run` decides bytes: those that do are in a line. */
-static void job_text_add_run(struct tree *root, unsigned effect, struct text *out)
-{
-    const struct tree *run = tree_member(root, "run");
-    for (size_t i = 0; run && i < run->nchildren; i++) {
-        const struct tree *member = run->child[i];
-        if (schema_has_effect(member, effect)) {
-            text_add(out, "run: {%s: %s}\n", member->key, member->text);
-        }
-    }
-}
-
 /* Gives the YAML that determines the bytes of a part of a checked job: input, filters, bank, the
  * one product and dedispersion, in the job's own order; *out is for free(). */
 static status_t job_text(struct tree *root, struct job_part part, char **out)
@@ -202,7 +190,14 @@ static status_t job_text(struct tree *root, struct job_part part, char **out)
     status_t st = STATUS_OK;
     struct text text = {0};
     TRY_OUT(tree_write(root, job_text_pick, &part, &text));
-    job_text_add_run(root, part.effect, &text);
+    /* Hardly a member of `run` decides bytes: those that do are in a line. */
+    const struct tree *run = tree_member(root, "run");
+    for (size_t i = 0; run && i < run->nchildren; i++) {
+        const struct tree *member = run->child[i];
+        if (schema_has_effect(member, part.effect)) {
+            text_add(&text, "run: {%s: %s}\n", member->key, member->text);
+        }
+    }
     TRY_OUT(text.status);
     *out = memory_move(&text.data);
 out:

@@ -178,9 +178,9 @@ static int sync_thread_has_work(const sync_thread_t *sync)
     return sync->open.length > 0 || sync->is_touched || sync->is_syncing;
 }
 
-/* Hurries, and waits until all is synced, at most `seconds`. Fails as sync() did. */
-static status_t sync_thread_settle(sync_thread_t *sync, double seconds, int *is_settled)
+status_t outputs_settle(outputs_t *outputs, double seconds, int *is_settled)
 {
+    sync_thread_t *sync = outputs->sync;
     thread_wake(&sync->lock, &sync->changed, &sync->is_hurried);
     pthread_mutex_lock(&sync->lock);
     if (sync->status == STATUS_OK && sync_thread_has_work(sync)) {
@@ -494,11 +494,6 @@ void outputs_hurry(void *context)
     const outputs_t *outputs = context;
     thread_wake(&outputs->sync->lock, &outputs->sync->changed, &outputs->sync->is_hurried);
     resumed_hurry(outputs->resumed);
-}
-
-status_t outputs_settle(outputs_t *outputs, double seconds, int *is_settled)
-{
-    return sync_thread_settle(outputs->sync, seconds, is_settled);
 }
 
 status_t outputs_put_counts(const struct output *output)

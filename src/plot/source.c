@@ -514,20 +514,6 @@ out:
     return st;
 }
 
-/* "filters": a list of {name, title, taps, samples, coefficients}, coefficients [taps][samples],
- * the oldest sample first. */
-static status_t filter_add_all(const struct job *job, struct json *json)
-{
-    REQUIRE(job->nbanks > 0, STATUS_USAGE, "%s: has no filter bank (channelise) to draw",
-            job->path);
-    json_list(json, "filters");
-    for (uint32_t i = 0; i < job->nbanks && i < MOST_BANKS; i++) {
-        TRY(filter_add(&job->banks[i], json));
-    }
-    json_list_end(json);
-    return STATUS_OK;
-}
-
 /* Several files or a pattern are voltages; an only file is known by its contents. */
 static status_t source_open_any(struct source *s, const struct drawing *d, struct json *json)
 {
@@ -553,7 +539,13 @@ status_t source_open(const struct drawing *d, struct json *json, struct source *
     TRY_OUT(memory_zeroed(1, sizeof *s, "a picture", &s));
     TRY_OUT(memory_aligned(SOURCE_BLOCK, sizeof(float), "samples", &s->scratch));
     if (d->of == PLOT_FILTER) {
-        TRY_OUT(filter_add_all(d->job, json));
+        REQUIRE_OUT(d->job->nbanks > 0, STATUS_USAGE, "%s: has no filter bank (channelise) to draw",
+                    d->job->path);
+        json_list(json, "filters");
+        for (uint32_t i = 0; i < d->job->nbanks && i < MOST_BANKS; i++) {
+            TRY_OUT(filter_add(&d->job->banks[i], json));
+        }
+        json_list_end(json);
     } else if (d->of == PLOT_PRODUCT) {
         s->path = d->files[0];
         TRY_OUT(source_open_product(s, &d->choice, json));

@@ -35,17 +35,6 @@ static size_t groups_root(size_t *of, size_t i)
     return i;
 }
 
-static void groups_join(size_t *of, size_t a, size_t b)
-{
-    a = groups_root(of, a);
-    b = groups_root(of, b);
-    if (a < b) {
-        of[b] = a;
-    } else {
-        of[a] = b;
-    }
-}
-
 static int groups_are_near(const struct burst *a, const struct burst *b, uint32_t steps,
                            uint32_t smear)
 {
@@ -70,7 +59,9 @@ static void groups_link(struct linking *l, uint32_t dm, uint32_t other, uint32_t
         }
         for (size_t j = low; j < l->begins[other + 1] && l->bursts[j].first <= end; j++) {
             if (i != j && groups_are_near(a, &l->bursts[j], other - dm, smear)) {
-                groups_join(l->of, i, j);
+                size_t one = groups_root(l->of, i);
+                size_t two = groups_root(l->of, j);
+                l->of[one < two ? two : one] = one < two ? one : two;
             }
         }
     }

@@ -456,38 +456,29 @@ out:
     return st;
 }
 
-/* Makes the type {name, crc32}, with names of `letters` letters, '\0' included. */
-static status_t contents_type(size_t letters, hid_t *out)
-{
-    status_t st = STATUS_OK;
-    hid_t name = H5Tcopy(H5T_C_S1);
-    const struct parts_field fields[] = {{"name", 0, name}, {"crc32", letters, H5T_STD_U32LE}};
-    H5_TRY_OUT(H5Tset_size(name, letters), "the type of %s cannot be made", table_name);
-    TRY_OUT(parts_compound(letters + sizeof(uint32_t), fields, 2, table_name, out));
-out:
-    h5_close(name);
-    return st;
-}
-
 status_t contents_reserve(hid_t file)
 {
     status_t st = STATUS_OK;
     struct contents contents = {.file = file, .path = "a new product", .fd = -1};
     static const char *const own[] = {"", "@long_name"};
     size_t letters = sizeof table_name + sizeof "@long_name";
+    hid_t name = H5Tcopy(H5T_C_S1);
     hid_t type = -1;
     hid_t table = -1;
     TRY_OUT(contents_list(&contents));
     for (size_t i = 0; i < contents.count; i++) {
         letters = max_u64(letters, strlen(contents.items[i].name) + 1);
     }
-    TRY_OUT(contents_type(letters, &type));
+    const struct parts_field fields[] = {{"name", 0, name}, {"crc32", letters, H5T_STD_U32LE}};
+    H5_TRY_OUT(H5Tset_size(name, letters), "the type of %s cannot be made", table_name);
+    TRY_OUT(parts_compound(letters + sizeof(uint32_t), fields, 2, table_name, &type));
     hsize_t count = contents.count + sizeof own / sizeof *own;
     TRY_OUT(h5_create_dataset(file, table_name, type, 1, &count, &table));
     TRY_OUT(h5_put_text(table, "long_name", convention));
 out:
     h5_close(table);
     h5_close(type);
+    h5_close(name);
     contents_end(&contents);
     return st;
 }

@@ -143,22 +143,18 @@ static void words_show(hid_t object, const char *where, const char *name, char o
     free(text);
 }
 
-/* Checks that one attribute of an object is the same in a part and the first one. */
-static status_t words_check(const struct join *join, uint32_t first, uint32_t i, const char *object,
+/* Checks that one attribute of an object, open in two parts, is the same in both. */
+static status_t words_check(const hid_t ids[2], const char *const paths[2], const char *object,
                             const char *name)
 {
     status_t st = STATUS_OK;
-    hid_t ids[2] = {-1, -1};
     hid_t types[2] = {-1, -1};
     hid_t spaces[2] = {-1, -1};
     char *values[2] = {NULL, NULL};
     size_t bytes[2] = {0};
-    const char *paths[2] = {join->parts[first].path, join->parts[i].path};
     char shown[2][WORDS] = {"nothing", "nothing"};
     int is_there[2] = {0};
     for (int k = 0; k < 2; k++) {
-        ids[k] = H5Oopen(join->parts[k == 0 ? first : i].file, object, H5P_DEFAULT);
-        H5_TRY_OUT(ids[k], "%s: %s cannot be opened", paths[k], object);
         TRY_OUT(h5_has_attribute(ids[k], paths[k], name, &is_there[k]));
         if (is_there[k]) {
             TRY_OUT(words_read(ids[k], name, &values[k], &bytes[k], &types[k], &spaces[k]));
@@ -172,7 +168,6 @@ static status_t words_check(const struct join *join, uint32_t first, uint32_t i,
                 paths[0]);
 out:
     for (int k = 0; k < 2; k++) {
-        h5_close(ids[k]);
         h5_close(types[k]);
         h5_close(spaces[k]);
         free(values[k]);
@@ -180,33 +175,33 @@ out:
     return st;
 }
 
-static status_t words_check_all(const struct join *join, uint32_t first, const char *object,
-                                const struct h5_names *names)
+static status_t words_check_all(const struct join *join, uint32_t first, hid_t from,
+                                const char *object, const struct h5_names *names)
 {
     status_t st = STATUS_OK;
     struct h5_names other = {0};
-    hid_t id = -1;
+    hid_t ids[2] = {from, -1};
     for (uint32_t i = first + 1; i < join->count; i++) {
         int has = 0;
         TRY_OUT(join_has(join, i, object, &has));
         if (!has) {
             continue;
         }
-        id = H5Oopen(join->parts[i].file, object, H5P_DEFAULT);
-        H5_TRY_OUT(id, "%s: %s cannot be opened", join->parts[i].path, object);
-        TRY_OUT(h5_list_attributes(id, join->parts[i].path, object, &other));
+        const char *const paths[2] = {join->parts[first].path, join->parts[i].path};
+        ids[1] = H5Oopen(join->parts[i].file, object, H5P_DEFAULT);
+        H5_TRY_OUT(ids[1], "%s: %s cannot be opened", paths[1], object);
+        TRY_OUT(h5_list_attributes(ids[1], paths[1], object, &other));
         for (size_t j = 0; j < names->count + other.count; j++) {
             const char *name = j < names->count ? names->names[j] : other.names[j - names->count];
-            TRY_OUT(words_are_shared(join, name) ? words_check(join, first, i, object, name)
+            TRY_OUT(words_are_shared(join, name) ? words_check(ids, paths, object, name)
                                                  : STATUS_OK);
         }
         text_free_list(other.names, other.count);
         other = (struct h5_names){0};
-        h5_close(id);
-        id = -1;
+        h5_close(h5_move(&ids[1]));
     }
 out:
-    h5_close(id);
+    h5_close(ids[1]);
     text_free_list(other.names, other.count);
     return st;
 }
@@ -222,7 +217,7 @@ static status_t join_copy_attributes(const struct join *join, const char *name, 
     uint32_t first = 0;
     TRY_OUT(join_find(join, name, &first));
     TRY_OUT(h5_list_attributes(from, join->parts[first].path, name, &names));
-    TRY_OUT(words_check_all(join, first, name, &names));
+    TRY_OUT(words_check_all(join, first, from, name, &names));
     /* CLASS of the root is FBH5's. */
     int is_root = strcmp(name, "/") == 0;
     for (size_t i = 0; i < names.count; i++) {
@@ -678,7 +673,7 @@ static status_t join_make_group(struct join *join, hid_t out, const char *name)
     hid_t made = -1;
     hid_t from = H5Gopen2(join->parts[0].file, name, H5P_DEFAULT);
     H5_TRY_OUT(from, "%s: %s cannot be opened", join->parts[0].path, name);
-    TRY_OUT(parts_make_group(out, name, name, &made));
+    TRY_OUT(parts_make_group(out, name, 0, &made));
     TRY_OUT(join_copy_attributes(join, name, from, made));
 out:
     h5_close(from);

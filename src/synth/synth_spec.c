@@ -184,20 +184,6 @@ const char *synth_spec_pol_name(const struct synth_spec *spec, uint32_t pol)
 
 enum { GAP_ENTRIES = 1 << 22 };
 
-/* The archive's bytes must be a number that files, MPI and HDF5 can hold. */
-static void synth_check_size(const struct synth_spec *spec, struct tree *root,
-                             struct mistakes *mistakes)
-{
-    uint64_t streams = synth_gaps_streams(spec);
-    /* 2^16 each: streams that overflow have become 0. A sample has at most 8 bytes: 2^60 of them
-     * still count. */
-    mistakes_if(spec->samples > 0 && (streams == 0 || streams > ((uint64_t)1 << 31) ||
-                                      spec->samples > ((uint64_t)1 << 60) / streams),
-                mistakes, root, "samples",
-                "makes too much with these streams, expected at most 2^31 streams and 2^60 samples "
-                "in all of them");
-}
-
 static void synth_check_refuse_dm(struct mistakes *mistakes, struct tree *at, const char *key,
                                   double low)
 {
@@ -363,7 +349,14 @@ static void synth_check(const struct synth_spec *spec, struct tree *root, struct
     mistakes_if(spec->npol_names > 0 && spec->pols > 0 && spec->npol_names != spec->pols, mistakes,
                 root, "polarisations", "has %u names, expected the %u that streams.pols says",
                 (unsigned)spec->npol_names, (unsigned)spec->pols);
-    synth_check_size(spec, root, mistakes);
+    /* The archive's bytes must be a number that files, MPI and HDF5 can hold. 2^16 each: streams
+     * that overflow have become 0. A sample has at most 8 bytes: 2^60 of them still count. */
+    uint64_t streams = synth_gaps_streams(spec);
+    mistakes_if(spec->samples > 0 && (streams == 0 || streams > ((uint64_t)1 << 31) ||
+                                      spec->samples > ((uint64_t)1 << 60) / streams),
+                mistakes, root, "samples",
+                "makes too much with these streams, expected at most 2^31 streams and 2^60 samples "
+                "in all of them");
     synth_check_band(spec, root, mistakes);
     synth_check_gaps(spec, root, mistakes);
     synth_check_sources(spec, root, mistakes);

@@ -84,16 +84,6 @@ static status_t verify_marks_read(struct verify *verify)
     return STATUS_OK;
 }
 
-static void verify_marks_add_up_all(MPI_Comm comm, int rank, const struct verify_marked *marked)
-{
-    const uint64_t count = 2 * marked->count;
-    for (uint64_t at = 0; at < count; at += INT_MAX) {
-        int some = (int)min_u64(count - at, INT_MAX);
-        int *numbers = marked->groups + at;
-        MPI_Reduce(rank == 0 ? MPI_IN_PLACE : numbers, numbers, some, MPI_INT, MPI_SUM, 0, comm);
-    }
-}
-
 /* On rank 0: checks that no row is marked wrongly, if all of it was recomputed. Fails with DATA. */
 static status_t verify_marks_judge(const struct verify *verify)
 {
@@ -128,7 +118,13 @@ static void verify_add_up_all(struct verify *verify)
     }
     uint64_t first = verify->spans.first_bad;
     MPI_Reduce(&first, &verify->spans.first_bad, 1, MPI_UINT64_T, MPI_MIN, 0, verify->comm);
-    verify_marks_add_up_all(verify->comm, verify->rank, &verify->marked);
+    const uint64_t count = 2 * verify->marked.count;
+    for (uint64_t at = 0; at < count; at += INT_MAX) {
+        int some = (int)min_u64(count - at, INT_MAX);
+        int *numbers = verify->marked.groups + at;
+        MPI_Reduce(verify->rank == 0 ? MPI_IN_PLACE : numbers, numbers, some, MPI_INT, MPI_SUM, 0,
+                   verify->comm);
+    }
 }
 
 /* Prints the result for people. */

@@ -232,20 +232,6 @@ static status_t chime_raw_open_files(const struct format_input *input,
     return STATUS_OK;
 }
 
-/* Applies the job's list of frequencies, if it has one, which is of all files. */
-static status_t chime_raw_override(const struct job_layout *layout, struct archive *archive)
-{
-    uint64_t chans = archive->count[AXIS_CHAN];
-    if (layout->freq.count > 0) {
-        REQUIRE(layout->freq.count == chans, STATUS_USAGE,
-                "input.layout.freq_hz lists %u frequencies, but %s and the others have %" PRIu64
-                " coarse channels",
-                layout->freq.count, archive->parts[0].path, chans);
-        memcpy(archive->freq_hz, layout->freq.hz, (size_t)chans * sizeof *archive->freq_hz);
-    }
-    return STATUS_OK;
-}
-
 static status_t chime_raw_open(const struct format_input *input, struct archive **out)
 {
     status_t st = STATUS_OK;
@@ -255,7 +241,16 @@ static status_t chime_raw_open(const struct format_input *input, struct archive 
     layout.freq.rule.has_start = 0;
     TRY_OUT(chime_raw_open_files(input, &layout, &places));
     TRY_OUT(place_join(&places, PLACE_ANY, out));
-    TRY_OUT(chime_raw_override(input->layout, *out));
+    /* The job's list of frequencies, if it has one, is of all files. */
+    const struct job_layout_freq *freq = &input->layout->freq;
+    uint64_t chans = (*out)->count[AXIS_CHAN];
+    if (freq->count > 0) {
+        REQUIRE_OUT(freq->count == chans, STATUS_USAGE,
+                    "input.layout.freq_hz lists %u frequencies, but %s and the others have %" PRIu64
+                    " coarse channels",
+                    freq->count, (*out)->parts[0].path, chans);
+        memcpy((*out)->freq_hz, freq->hz, (size_t)chans * sizeof *freq->hz);
+    }
     TRY_OUT(assume_unless(override_has(&layout, SAID_SIDEBAND), &(*out)->assumed,
                           "sideband -1: taken from the second Nyquist zone that CHIME samples; the "
                           "files do not say"));

@@ -103,7 +103,7 @@ static status_t drx_find_first(int fd, const char *path, uint64_t file_bytes,
     if (n > 0) {
         *begin = at[first];
         out->first = packets[first];
-        drx_mark(bytes + at[first], &out->mark);
+        out->mark = packets_mark_of(PACKETS_DRX, bytes + at[first]);
     }
 out:
     free(bytes);
@@ -131,17 +131,6 @@ static status_t drx_recognise(const char *path, int *is_it)
 out:
     file_close(fd);
     return st;
-}
-
-/* Counts a packet's tuning: the one that is left has most votes. */
-static void drx_vote(struct drx_survey *survey, const struct drx_header *header)
-{
-    uint32_t id = header->id;
-    if (survey->votes[id] == 0) {
-        survey->tuning[id] = header->tuning;
-    }
-    survey->votes[id] += survey->tuning[id] == header->tuning ? 1u : UINT32_MAX;
-    survey->has[id] = 1;
 }
 
 /* Adds the step from the packet before it of its stream. A time between packets is no step. */
@@ -180,7 +169,11 @@ static status_t drx_survey_packet(void *context, const char *path, uint64_t fram
     drx_header_read(bytes, &header);
     if (frames_is_header(&survey->mark, bytes, survey->mark.strict) && header.is_packet) {
         drx_add_step(survey, &header);
-        drx_vote(survey, &header);
+        /* The tuning that is left has most votes. */
+        uint32_t id = header.id;
+        survey->tuning[id] = survey->votes[id] == 0 ? header.tuning : survey->tuning[id];
+        survey->votes[id] += survey->tuning[id] == header.tuning ? 1u : UINT32_MAX;
+        survey->has[id] = 1;
     }
     return STATUS_OK;
 }

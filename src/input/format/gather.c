@@ -265,19 +265,6 @@ static status_t gather_open_all(struct gathered *gathered, const struct format *
     return STATUS_OK;
 }
 
-/* Whether archives at their own places begin at samples that are known: of each file, not each
- * archive. */
-static status_t gather_check_first(const struct gathered *gathered, int *is_known)
-{
-    const struct job_layout *layout = gathered->input->layout;
-    size_t units = gathered->count / gathered->each;
-    *is_known = layout->time.nfirst_sample > 0 || layout->said[SAID_FIRST_SAMPLE].attribute;
-    return REQUIRED(
-        layout->time.nfirst_sample == 0 || layout->time.nfirst_sample == units, STATUS_USAGE,
-        "input.layout.first_sample lists %u samples, expected one for each of %zu files%s",
-        layout->time.nfirst_sample, units, layout->is_reim_along ? " with real parts" : "");
-}
-
 /* Returns the number of the archive's first sample, relative to any origin. With `is_known`, the
  * layout or the file states it. Else it follows from the start times, if both archives state one.
  * Else the archive follows the one before in time, or begins with all others. */
@@ -488,8 +475,14 @@ static status_t gather_compare_starts(const struct gathered *gathered)
 
 static status_t gather_put_together(struct gathered *gathered, struct archive **out)
 {
-    int is_known = 0;
-    TRY(gather_check_first(gathered, &is_known));
+    const struct job_layout *layout = gathered->input->layout;
+    /* Whether archives at their own places begin at samples that are known: of each file, not each
+     * archive. */
+    int is_known = layout->time.nfirst_sample > 0 || layout->said[SAID_FIRST_SAMPLE].attribute;
+    size_t units = gathered->count / gathered->each;
+    REQUIRE(layout->time.nfirst_sample == 0 || layout->time.nfirst_sample == units, STATUS_USAGE,
+            "input.layout.first_sample lists %u samples, expected one for each of %zu files%s",
+            layout->time.nfirst_sample, units, layout->is_reim_along ? " with real parts" : "");
     TRY(is_known ? STATUS_OK : gather_compare_starts(gathered));
     TRY(gather_cut_repeated(gathered));
     if (is_known || gathered->each == 2 || gather_is_uneven(gathered)) {

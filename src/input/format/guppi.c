@@ -20,29 +20,20 @@
 
 /* GUPPI RAW: from blocks to runs of them, gaps, and what is lost. */
 
-/* Bytes of `samples` of one row of a block, in which samples are side by side. */
-static status_t guppi_skip_bytes(const struct guppi *guppi, const char *path, uint64_t samples,
-                                 uint64_t *bytes)
-{
-    uint64_t rows = guppi->is_time_first ? 1 : (uint64_t)guppi->stations * guppi->channels;
-    uint64_t bits = samples * (guppi->step_bits / rows);
-    REQUIRE(bits % 8 == 0, STATUS_DATA,
-            "%s: blocks repeat %" PRIu64 " samples (OVERLAP), %" PRIu64
-            " bits of a coarse channel: expected whole bytes",
-            path, samples, bits);
-    *bytes = bits / 8;
-    return STATUS_OK;
-}
-
 /* Samples of a block that are taken: all after those of the block before it, which end at `taken`.
  */
 static status_t guppi_find_piece(const struct guppi *guppi, const struct guppi_block *block,
                                  uint64_t taken, const char *path, struct archive_run *out)
 {
-    uint64_t bytes = 0;
     uint64_t skip = taken > block->first ? min_u64(taken - block->first, block->stored) : 0;
-    TRY(guppi_skip_bytes(guppi, path, skip, &bytes));
-    *out = (struct archive_run){.file_offset = block->at + bytes,
+    /* Samples of one row are side by side. */
+    uint64_t rows = guppi->is_time_first ? 1 : (uint64_t)guppi->stations * guppi->channels;
+    uint64_t bits = skip * (guppi->step_bits / rows);
+    REQUIRE(bits % 8 == 0, STATUS_DATA,
+            "%s: blocks repeat %" PRIu64 " samples (OVERLAP), %" PRIu64
+            " bits of a coarse channel: expected whole bytes",
+            path, skip, bits);
+    *out = (struct archive_run){.file_offset = block->at + bits / 8,
                                 .piece_bytes = ceil_div_u64(block->stored * guppi->step_bits, 8),
                                 .pieces = 1,
                                 .first_sample = block->first + skip,

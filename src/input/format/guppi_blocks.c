@@ -406,17 +406,6 @@ static int guppi_counts_fit(const struct guppi_counts *counts, double packets)
 
 /* Packets of a block by the most reliable fact; 0: unknown. */
 enum { EXPECTED = 4 };
-static void guppi_expect(const struct guppi *guppi, const struct guppi_block *block, double usual,
-                         double expected[EXPECTED])
-{
-    uint64_t bits = block->stored * guppi->step_bits;
-    int is_whole = guppi->packet_bytes > 0 && bits % (8 * guppi->packet_bytes) == 0;
-    expected[0] = block->counts.expected;
-    expected[1] = is_whole ? (double)(bits / (8 * guppi->packet_bytes)) : 0;
-    expected[2] = (double)guppi->block_packets;
-    expected[3] = usual;
-}
-
 /* Returns NPKT of all blocks that lost nothing; 0: it differs. */
 static double guppi_usual_packets(const struct guppi_blocks *blocks)
 {
@@ -439,9 +428,13 @@ static double guppi_find_packets(const struct guppi *guppi, const struct guppi_b
                                  double usual, int *fits, double *doubt)
 {
     const struct guppi_counts *counts = &block->counts;
-    double expected[EXPECTED];
+    const uint64_t bits = block->stored * guppi->step_bits;
+    const uint64_t packet_bits = 8 * guppi->packet_bytes;
+    const double expected[EXPECTED] = {
+        counts->expected,
+        packet_bits > 0 && bits % packet_bits == 0 ? (double)(bits / packet_bits) : 0,
+        (double)guppi->block_packets, usual};
     double found = 0;
-    guppi_expect(guppi, block, usual, expected);
     *doubt = 0;
     for (int i = EXPECTED - 1; i >= 0; i--) {
         found = guppi_counts_fit(counts, expected[i]) ? expected[i] : found;

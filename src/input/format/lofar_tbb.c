@@ -301,18 +301,6 @@ static enum axis lofar_tbb_axis(const struct lofar_tbb *all, uint64_t stacks,
     return is_pair ? AXIS_POL : AXIS_STATION;
 }
 
-static status_t lofar_tbb_name(struct lofar_tbb *all, enum axis axis)
-{
-    for (size_t i = 0; i < all->nids; i++) {
-        struct archive *archive = all->places.items[i].archive;
-        archive->shape.stacked = axis;
-        TRY(axis == AXIS_STATION || axis == AXIS_POL || axis == AXIS_BEAM
-                ? gather_name(archive, axis, 1, 0, all->ids[i])
-                : STATUS_OK);
-    }
-    return STATUS_OK;
-}
-
 static status_t lofar_tbb_open(const struct format_input *input, struct archive **out)
 {
     status_t st = STATUS_OK;
@@ -324,7 +312,14 @@ static status_t lofar_tbb_open(const struct format_input *input, struct archive 
     for (size_t i = 0; i < all.nids; i++) {
         stacks = max_u64(stacks, all.places.items[i].stack + 1);
     }
-    TRY_OUT(lofar_tbb_name(&all, lofar_tbb_axis(&all, stacks, input->layout)));
+    const enum axis axis = lofar_tbb_axis(&all, stacks, input->layout);
+    for (size_t i = 0; i < all.nids; i++) {
+        struct archive *archive = all.places.items[i].archive;
+        archive->shape.stacked = axis;
+        TRY_OUT(axis == AXIS_STATION || axis == AXIS_POL || axis == AXIS_BEAM
+                    ? gather_name(archive, axis, 1, 0, all.ids[i])
+                    : STATUS_OK);
+    }
     TRY_OUT(place_join(&all.places, PLACE_NEAR, out));
 out:
     places_free(&all.places);

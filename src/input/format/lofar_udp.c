@@ -29,7 +29,7 @@ static status_t lofar_begin(int fd, const char *path, uint64_t file_bytes, unsig
     }
     TRY(file_read(fd, path, 0, bytes, LOFAR_HEADER_BYTES));
     lofar_header_read(bytes, first);
-    lofar_mark(bytes, &mark);
+    mark = packets_mark_of(PACKETS_LOFAR, bytes);
     int has_next = first->is_packet && file_bytes >= first->bytes + LOFAR_HEADER_BYTES;
     TRY(has_next ? file_read(fd, path, first->bytes, next, LOFAR_HEADER_BYTES) : STATUS_OK);
     *found = first->is_packet &&
@@ -70,7 +70,7 @@ static status_t lofar_survey_file(struct packets *packets, struct packets_file *
     TRY_OUT(lofar_begin(fd, file->path, identity.bytes, bytes, &first, &found));
     REQUIRE_OUT(found, STATUS_DATA, "%s does not begin with packets of a LOFAR station",
                 file->path);
-    lofar_mark(bytes, &mark);
+    mark = packets_mark_of(PACKETS_LOFAR, bytes);
     if (common->bytes == 0) {
         *common = first;
         packets->mark = mark;

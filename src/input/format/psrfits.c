@@ -299,20 +299,6 @@ static int psrfits_begins(const struct text *begin)
            ascii_find(&header, "FITSTYPE", value) && strcmp(value, "PSRFITS") == 0;
 }
 
-static status_t psrfits_check_mode(struct psrfits *fits)
-{
-    status_t st = STATUS_OK;
-    char *mode = NULL;
-    TRY_OUT(fits_unit_text(fits->unit, "OBS_MODE", &mode));
-    REQUIRE_OUT(!mode || strcmp(mode, "SEARCH") == 0 || strcmp(mode, "SRCH") == 0, STATUS_DATA,
-                "%s: OBS_MODE is %s, expected SEARCH: pulse profiles are no filterbank", fits->path,
-                mode);
-    TRY_OUT(assume_unless(mode != NULL, &fits->fbh5->assumed, "no OBS_MODE: SEARCH is assumed"));
-out:
-    free(mode);
-    return st;
-}
-
 /* Reads right ascension and declination, if both are given. */
 static status_t psrfits_read_position(struct psrfits *fits)
 {
@@ -338,14 +324,23 @@ out:
 
 static status_t psrfits_read_first(struct psrfits *fits)
 {
-    TRY(psrfits_check_mode(fits));
-    TRY(psrfits_read_start(fits));
-    TRY(psrfits_read_position(fits));
-    TRY(fits_unit_text(fits->unit, "SRC_NAME", &fits->fbh5->sky.source));
-    TRY(fits_unit_text(fits->unit, "TELESCOP", &fits->fbh5->sky.telescope));
-    TRY(fits_unit_f64(fits->unit, "OBSFREQ", -1e9, 1e9, &fits->centre_mhz, ASCII_MAYBE));
-    TRY(fits_unit_f64(fits->unit, "OBSBW", -1e9, 1e9, &fits->band_mhz, ASCII_MAYBE));
-    return fits_unit_u64(fits->unit, "OBSNCHAN", 0, 1 << 24, &fits->channels, ASCII_MAYBE);
+    status_t st = STATUS_OK;
+    char *mode = NULL;
+    TRY_OUT(fits_unit_text(fits->unit, "OBS_MODE", &mode));
+    REQUIRE_OUT(!mode || strcmp(mode, "SEARCH") == 0 || strcmp(mode, "SRCH") == 0, STATUS_DATA,
+                "%s: OBS_MODE is %s, expected SEARCH: pulse profiles are no filterbank", fits->path,
+                mode);
+    TRY_OUT(assume_unless(mode != NULL, &fits->fbh5->assumed, "no OBS_MODE: SEARCH is assumed"));
+    TRY_OUT(psrfits_read_start(fits));
+    TRY_OUT(psrfits_read_position(fits));
+    TRY_OUT(fits_unit_text(fits->unit, "SRC_NAME", &fits->fbh5->sky.source));
+    TRY_OUT(fits_unit_text(fits->unit, "TELESCOP", &fits->fbh5->sky.telescope));
+    TRY_OUT(fits_unit_f64(fits->unit, "OBSFREQ", -1e9, 1e9, &fits->centre_mhz, ASCII_MAYBE));
+    TRY_OUT(fits_unit_f64(fits->unit, "OBSBW", -1e9, 1e9, &fits->band_mhz, ASCII_MAYBE));
+    TRY_OUT(fits_unit_u64(fits->unit, "OBSNCHAN", 0, 1 << 24, &fits->channels, ASCII_MAYBE));
+out:
+    free(mode);
+    return st;
 }
 
 /* Leaves out rows of zeros that begin in the last block of a file: the filling after its table. */

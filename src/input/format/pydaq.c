@@ -62,33 +62,6 @@ out:
     return st;
 }
 
-/* The spacing of coarse channels, and by how much they are oversampled, are the telescope's. */
-static status_t pydaq_check_rate(const struct fields *f, const struct pydaq *said)
-{
-    double rate = said->type == TYPE_RAW
-                      ? raw_rate_hz
-                      : chan_spacing_hz * (double)OVERSAMPLING_NUM / (double)OVERSAMPLING_DEN;
-    return REQUIRED(override_has_spacing(f->layout) || override_has(f->layout, SAID_OVERSAMPLING) ||
-                        fabs(said->tsamp * rate - 1) < 1e-3,
-                    STATUS_DATA,
-                    "%s: /root says tsamp %.9g s, but samples of type %" PRId64 " are %.9g s "
-                    "apart: input.layout.sample_rate_hz says which is right",
-                    f->path, said->tsamp, said->type, 1 / rate);
-}
-
-/* Checks the numbers of the coarse channels, which count from 0 Hz on. */
-static status_t pydaq_check_channels(const struct fields *f, const struct pydaq *said)
-{
-    return REQUIRED(said->type == TYPE_RAW || override_has_frequencies(f->layout) ||
-                        (said->channel >= 0 && said->channel < CHANNELS &&
-                         said->channel + said->chans <= CHANNELS),
-                    STATUS_DATA,
-                    "%s: channel_id %" PRId64 " and n_chans %" PRId64
-                    " are no coarse channels of the 0 .. %d "
-                    "of SKA-Low: input.layout.freq_hz says their frequencies",
-                    f->path, said->channel, said->chans, CHANNELS - 1);
-}
-
 /* Times that are there twice; which of them is kept up depends on the version of the writer. */
 static status_t pydaq_note_times(const struct pydaq *said, struct archive *archive)
 {
@@ -254,8 +227,24 @@ static status_t pydaq_read(struct fields *f, void *context)
     TRY(pydaq_fill(f, said));
     TRY(f->layout->axes ? STATUS_OK : pydaq_check_shape(f, said));
     TRY(fields_describe(f, name));
-    TRY(pydaq_check_rate(f, said));
-    TRY(pydaq_check_channels(f, said));
+    /* The spacing of coarse channels, and by how much they are oversampled, are the telescope's;
+     * their numbers count from 0 Hz on. */
+    double rate = said->type == TYPE_RAW
+                      ? raw_rate_hz
+                      : chan_spacing_hz * (double)OVERSAMPLING_NUM / (double)OVERSAMPLING_DEN;
+    REQUIRE(override_has_spacing(f->layout) || override_has(f->layout, SAID_OVERSAMPLING) ||
+                fabs(said->tsamp * rate - 1) < 1e-3,
+            STATUS_DATA,
+            "%s: /root says tsamp %.9g s, but samples of type %" PRId64 " are %.9g s apart: "
+            "input.layout.sample_rate_hz says which is right",
+            f->path, said->tsamp, said->type, 1 / rate);
+    REQUIRE(said->type == TYPE_RAW || override_has_frequencies(f->layout) ||
+                (said->channel >= 0 && said->channel < CHANNELS &&
+                 said->channel + said->chans <= CHANNELS),
+            STATUS_DATA,
+            "%s: channel_id %" PRId64 " and n_chans %" PRId64 " are no coarse channels of the "
+            "0 .. %d of SKA-Low: input.layout.freq_hz says their frequencies",
+            f->path, said->channel, said->chans, CHANNELS - 1);
     TRY(pydaq_cut(said, f->archive));
     return override_has(f->layout, SAID_START) || !f->archive->sky.has_start
                ? STATUS_OK

@@ -593,7 +593,7 @@ static status_t vdif_survey_first(struct vdif_survey *survey, const struct packe
     taken = is_found ? taken : 0;
     survey->has_first = 1;
     survey->first = last[taken];
-    vdif_mark(bytes[taken], &survey->mark);
+    survey->mark = packets_mark_of(PACKETS_VDIF, bytes[taken]);
     return STATUS_OK;
 }
 

@@ -147,19 +147,6 @@ out:
     return st;
 }
 
-/* Chunks low .. high - 1, counted with the last dimension fastest, in as few boxes as may be. */
-static status_t chunks_add_run(struct missing *missing, uint64_t low, uint64_t high,
-                               const struct stored *stored)
-{
-    hsize_t start[H5S_MAX_RANK];
-    hsize_t count[H5S_MAX_RANK];
-    while (low < high) {
-        low += box_begin(stored->rank, missing->grid, low, high, start, count);
-        TRY(chunks_add_box(missing, start, count, stored));
-    }
-    return STATUS_OK;
-}
-
 static status_t chunks_has(const struct stored *stored, const struct missing *missing,
                            uint64_t number, int *has)
 {
@@ -185,16 +172,20 @@ static status_t chunks_has(const struct stored *stored, const struct missing *mi
 static status_t chunks_find(const struct stored *stored, uint64_t chunks, struct missing *missing)
 {
     uint64_t since = 0; /* the first of the run that is missing */
+    hsize_t start[H5S_MAX_RANK];
+    hsize_t count[H5S_MAX_RANK];
     for (uint64_t i = 0; i <= chunks; i++) {
         int has = 1;
         if (i % TELL_EVERY == 0) {
             apart_at("%s", stored->home); /* many are no sign of damage */
         }
         TRY(i < chunks ? chunks_has(stored, missing, i, &has) : STATUS_OK);
-        if (has) {
-            TRY(chunks_add_run(missing, since, i, stored));
-            since = i + 1;
+        /* Counted with the last dimension fastest, in as few boxes as may be. */
+        while (has && since < i) {
+            since += box_begin(stored->rank, missing->grid, since, i, start, count);
+            TRY(chunks_add_box(missing, start, count, stored));
         }
+        since = has ? i + 1 : since;
     }
     return STATUS_OK;
 }

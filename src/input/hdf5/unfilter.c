@@ -155,13 +155,6 @@ static uint32_t bitshuffle_compression(const struct chunk_filter *filter)
     return filter->nvalues > COMPRESSION_AT ? filter->values[COMPRESSION_AT] : PLAIN;
 }
 
-static int bitshuffle_knows(const struct chunk_filter *filter)
-{
-    uint32_t compression = bitshuffle_compression(filter);
-    return filter->nvalues >= VALUES && filter->values[SIZE_AT] > 0 &&
-           (compression == PLAIN || compression == LZ4 || compression == ZSTANDARD);
-}
-
 /* How many bytes come, and in which blocks: where they are compressed the chunk says. */
 status_t unfilter_piece_begin(const struct chunk_filter *filter, const void *in, size_t bytes,
                               size_t room, struct unfilter_piece *out)
@@ -347,8 +340,12 @@ static const struct filter_kind *unfilter_kind(int id)
 int unfilter_knows(const struct chunk_filter *filter)
 {
     const struct filter_kind *kind = unfilter_kind(filter->id);
-    int has_size = filter->id == 2 ? filter->nvalues > 0 && filter->values[0] > 0 : 1;
-    int is_possible = filter->id == FILTER_BITSHUFFLE ? bitshuffle_knows(filter) : has_size;
+    int is_possible = filter->id == 2 ? filter->nvalues > 0 && filter->values[0] > 0 : 1;
+    if (filter->id == FILTER_BITSHUFFLE) {
+        uint32_t compression = bitshuffle_compression(filter);
+        is_possible = filter->nvalues >= VALUES && filter->values[SIZE_AT] > 0 &&
+                      (compression == PLAIN || compression == LZ4 || compression == ZSTANDARD);
+    }
     return kind && kind->undo && is_possible;
 }
 

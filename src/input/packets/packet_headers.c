@@ -46,6 +46,24 @@ uint64_t frames_group(const struct packets *packets, uint32_t channel)
 
 enum { FIRST_DAY = 51544 /* MJD of 2000-01-01 */, FILL = 0x11223344 };
 
+struct packets_mark packets_mark_of(enum packets_kind kind, const unsigned char *bytes)
+{
+    static const struct packets_mark marks[] = {
+        [PACKETS_VDIF] = {.strict = {[3] = 0xc0, [8] = 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0xfc},
+                          .loose = {[3] = 0x40, [8] = 0xff, 0xff, 0xff},
+                          .invalid = {[3] = 0x80},
+                          .needle = 8},
+        [PACKETS_DRX] = {.strict = {0xff, 0xff, 0xff, 0xff, 0x07, [12] = 0xff, 0xff},
+                         .loose = {0xff, 0xff, 0xff, 0xff}},
+        [PACKETS_LOFAR] = {.strict = {0xff, 0xbf, 0x03, 0, 0xff, 0xff, 0xff, 0xff},
+                           .loose = {0xff, 0xa0, 0x03, 0, 0xe0, 0xff, 0xff, 0xff},
+                           .invalid = {[1] = 0x40},
+                           .needle = 4}};
+    struct packets_mark mark = marks[kind];
+    memcpy(mark.value, bytes, PACKETS_MARK);
+    return mark;
+}
+
 static const uint32_t vdif_sync = 0xacabfeed; /* word 5 of EDV 1, 3 and 4 */
 
 /* VDIF frames' headers. */
@@ -87,16 +105,6 @@ void vdif_header_read(const unsigned char *bytes, struct vdif_header *out)
         out->mask_bits = vdif_bits(extended, 16, 8);
         out->mask = load_u64(bytes + VDIF_LEGACY_BYTES + 8, 0);
     }
-}
-
-void vdif_mark(const unsigned char *bytes, struct packets_mark *out)
-{
-    *out = (struct packets_mark){
-        .strict = {[3] = 0xc0, [8] = 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0xfc},
-        .loose = {[3] = 0x40, [8] = 0xff, 0xff, 0xff},
-        .invalid = {[3] = 0x80},
-        .needle = 8};
-    memcpy(out->value, bytes, PACKETS_MARK);
 }
 
 const char *vdif_station_name(uint32_t station, char text[UNITS_TEXT])
@@ -247,13 +255,6 @@ void drx_header_read(const unsigned char *bytes, struct drx_header *out)
     };
 }
 
-void drx_mark(const unsigned char *bytes, struct packets_mark *out)
-{
-    *out = (struct packets_mark){.strict = {0xff, 0xff, 0xff, 0xff, 0x07, [12] = 0xff, 0xff},
-                                 .loose = {0xff, 0xff, 0xff, 0xff}};
-    memcpy(out->value, bytes, PACKETS_MARK);
-}
-
 static status_t drx_check_alike(const struct packets *packets, const char *path, uint64_t offset,
                                 const struct drx_header *header)
 {
@@ -326,15 +327,6 @@ void lofar_header_read(const unsigned char *bytes, struct lofar_header *out)
     out->is_packet = bytes[0] >= VERSION && bytes[0] <= LATEST && !(bytes[1] & 32) && mode < 3 &&
                      bytes[2] >> 3 == 0 && out->beamlets > 0 && out->beamlets <= MOST_BEAMLETS &&
                      bytes[7] == LOFAR_SAMPLES && second > since_2008 && sequence <= MOST_SEQUENCE;
-}
-
-void lofar_mark(const unsigned char *bytes, struct packets_mark *out)
-{
-    *out = (struct packets_mark){.strict = {0xff, 0xbf, 0x03, 0, 0xff, 0xff, 0xff, 0xff},
-                                 .loose = {0xff, 0xa0, 0x03, 0, 0xe0, 0xff, 0xff, 0xff},
-                                 .invalid = {[1] = 0x40},
-                                 .needle = 4};
-    memcpy(out->value, bytes, PACKETS_MARK);
 }
 
 status_t lofar_parse(const struct packets *packets, const char *path, uint64_t offset,

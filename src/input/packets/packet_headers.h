@@ -6,6 +6,12 @@
 #include "base/units.h"
 #include "input/packets/packets.h"
 
+/* Returns the mark of headers like this one, of PACKETS_MARK bytes or more. VDIF: the strict one is
+ * the flags of word 0, and all of words 2 and 3 but the thread. DRX: the sync word; the strict one
+ * has a beam and a decimation as well. LOFAR: what all boards of a station have in common; the
+ * strict one has the board as well. */
+struct packets_mark packets_mark_of(enum packets_kind kind, const unsigned char *bytes);
+
 enum { VDIF_LEGACY_BYTES = 16, VDIF_BYTES = 32 };
 
 struct vdif_header {
@@ -35,10 +41,6 @@ const char *vdif_station_name(uint32_t station, char text[UNITS_TEXT]);
  * from 2000-01-01 to a header's time. */
 struct utc vdif_epoch_utc(uint32_t epoch);
 uint64_t vdif_second(uint32_t epoch, uint32_t seconds);
-
-/* Writes the mark of headers like this one, of PACKETS_MARK bytes or more: the strict one is the
- * flags of word 0, and all of words 2 and 3 but the thread. */
-void vdif_mark(const unsigned char *bytes, struct packets_mark *out);
 
 /* Reads the header, [VDIF_BYTES], of the VDIF frame at byte `offset` of the file `path`. Fails with
  * DATA if it contradicts `packets`: station, bits, channels, rate, mask, or an unknown thread. */
@@ -71,9 +73,6 @@ struct drx_header {
 /* Decodes DRX_HEADER_BYTES bytes of a DRX frame. */
 void drx_header_read(const unsigned char *bytes, struct drx_header *out);
 
-/* Writes the mark of headers: the sync word; the strict one has a beam and a decimation as well. */
-void drx_mark(const unsigned char *bytes, struct packets_mark *out);
-
 /* Reads the header of a DRX frame likewise. Fails with DATA if it contradicts `packets`: beam,
  * decimation, tuning, or a time that is no whole number of frames after `origin`. */
 status_t drx_parse(const struct packets *packets, const char *path, uint64_t offset,
@@ -94,10 +93,6 @@ struct lofar_header {
 
 /* Decodes LOFAR_HEADER_BYTES bytes. */
 void lofar_header_read(const unsigned char *bytes, struct lofar_header *out);
-
-/* Writes the mark of headers: what all boards of a station have in common; the strict one has the
- * board as well. */
-void lofar_mark(const unsigned char *bytes, struct packets_mark *out);
 
 /* Reads the header of a LOFAR packet likewise. Fails with DATA if it contradicts `packets`: an
  * unknown board, or a time that is no whole number of packets after `origin`. */

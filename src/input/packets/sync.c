@@ -269,17 +269,6 @@ static status_t scan_walk(struct scan *scan)
     return STATUS_OK;
 }
 
-static void scan_warn(const struct scan *scan)
-{
-    if (scan->places > 0) {
-        report_warn("%s: %" PRIu64 " bytes at %" PRIu64 " %s, the first at byte %" PRIu64
-                    ", are no whole %s of %" PRIu64 " bytes: skipped",
-                    scan->seek->path, scan->bytes, scan->places,
-                    scan->places == 1 ? "place" : "places", scan->first, scan->seek->noun,
-                    scan->seek->frame_bytes);
-    }
-}
-
 static status_t seek_ends(const struct packets_seek *seek, const struct packets_file *file,
                           struct packets_ends *ends)
 {
@@ -312,7 +301,12 @@ status_t packets_seek_frames(const struct packets_seek *seek, uint64_t begin,
         TRY(scan_walk(&scan));
         TRY(seek_ends(seek, out, ends));
     }
-    scan_warn(&scan);
+    if (scan.places > 0) {
+        report_warn("%s: %" PRIu64 " bytes at %" PRIu64 " %s, the first at byte %" PRIu64
+                    ", are no whole %s of %" PRIu64 " bytes: skipped",
+                    seek->path, scan.bytes, scan.places, scan.places == 1 ? "place" : "places",
+                    scan.first, seek->noun, bytes);
+    }
     uint64_t end = out->frames > 0 ? frames_offset(bytes, out, out->frames - 1) + bytes : begin;
     if (end < seek->bytes) {
         report_note("%s: its last %" PRIu64 " bytes are no %s of %" PRIu64

@@ -42,21 +42,17 @@ static void fil_reverse_bytes(uint8_t *line, uint64_t count)
     REVERSE(uint8_t, line + at, count - 2 * at)
 }
 
-static void fil_reverse_line(uint32_t bits, void *line, uint64_t count)
-{
-    if (bits == 8) {
-        fil_reverse_bytes(line, count);
-    } else if (bits == 16) {
-        REVERSE(uint16_t, line, count)
-    } else {
-        REVERSE(uint32_t, line, count)
-    }
-}
-
 static void fil_encode(const struct export_rows *form, char *data, uint64_t lines, uint64_t chans)
 {
     for (uint64_t line = 0; form->is_reversed && line < lines; line++) {
-        fil_reverse_line(form->bits, data + line * chans * form->bits / 8, chans);
+        void *at = data + line * chans * form->bits / 8;
+        if (form->bits == 8) {
+            fil_reverse_bytes(at, chans);
+        } else if (form->bits == 16) {
+            REVERSE(uint16_t, at, chans)
+        } else {
+            REVERSE(uint32_t, at, chans)
+        }
     }
 }
 

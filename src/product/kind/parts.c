@@ -274,14 +274,16 @@ status_t parts_put_coherent(hid_t file, const struct archive *archive, const dou
     return parts_put(file, &set);
 }
 
-status_t parts_make_group(hid_t file, const char *name, const char *what, hid_t *out)
+status_t parts_make_group(hid_t file, const char *name, unsigned links, hid_t *out)
 {
     status_t st = STATUS_OK;
     hid_t plist = H5Pcreate(H5P_GROUP_CREATE);
-    H5_TRY_OUT(H5Pset_obj_track_times(plist, 0), "%s cannot be made", what);
-    H5_TRY_OUT(H5Pset_attr_phase_change(plist, 0, 0), "%s cannot be made", what);
+    H5_TRY_OUT(H5Pset_obj_track_times(plist, 0), "group %s cannot be made", name);
+    H5_TRY_OUT(links > 0 ? H5Pset_link_phase_change(plist, links, 0)
+                         : H5Pset_attr_phase_change(plist, 0, 0),
+               "group %s cannot be made", name);
     *out = H5Gcreate2(file, name, H5P_DEFAULT, plist, H5P_DEFAULT);
-    H5_TRY_OUT(*out, "%s cannot be made", what);
+    H5_TRY_OUT(*out, "group %s cannot be made", name);
 out:
     h5_close(plist);
     return st;
@@ -293,7 +295,7 @@ status_t parts_begin_provenance(hid_t file, const struct product_spec *spec, hid
     char libraries[96];
     unsigned version[3] = {0};
     hid_t group = -1;
-    TRY_OUT(parts_make_group(file, "provenance", "the provenance", &group));
+    TRY_OUT(parts_make_group(file, "provenance", 0, &group));
     H5get_libversion(&version[0], &version[1], &version[2]);
     snprintf(libraries, sizeof libraries, "HDF5 %u.%u.%u", version[0], version[1], version[2]);
     TRY_OUT(h5_put_text(group, "software", "voltmill"));

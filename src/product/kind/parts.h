@@ -84,9 +84,9 @@ status_t parts_put_sky(hid_t file, const struct sky *sky);
 status_t parts_put_coherent(hid_t file, const struct archive *archive, const double *delay_hz,
                             uint64_t count);
 
-/* Creates a group whose attributes are in a heap from the first on: a long job does not fit an
- * object header's 64 KiB. `what` names it in messages. Fails with DATA. */
-status_t parts_make_group(hid_t file, const char *name, const char *what, hid_t *out);
+/* Creates a group, whose header has room for `links` links; with 0, whose attributes are in a heap
+ * from the first on: a long job does not fit an object header's 64 KiB. Fails with DATA. */
+status_t parts_make_group(hid_t file, const char *name, unsigned links, hid_t *out);
 /* Creates the group /provenance with the parts that all products have. Reserves space for counts of
  * the run, and for the marks of rows. Fail with DATA, NO_SPACE. */
 status_t parts_begin_provenance(hid_t file, const struct product_spec *spec, hid_t *out);

@@ -34,6 +34,9 @@ void visibilities_flag(const float *weights, uint64_t count, double least, unsig
     }
 }
 
+/* Links in the groups' headers: HDF5 1.10 crashes where it cannot read those in a heap. */
+enum { HEADER_LINKS = 64 };
+
 /* Single values of /Header. */
 
 static status_t header_put(hid_t header, const char *name, hid_t type, const void *value)
@@ -72,20 +75,6 @@ static status_t header_make_bool(hid_t *out)
     H5_TRY(H5Tenum_insert(*out, "FALSE", &values[0]), "the type of flags cannot be made");
     H5_TRY(H5Tenum_insert(*out, "TRUE", &values[1]), "the type of flags cannot be made");
     return STATUS_OK;
-}
-
-static status_t header_make_group(hid_t file, const char *name, hid_t *out)
-{
-    status_t st = STATUS_OK;
-    hid_t plist = H5Pcreate(H5P_GROUP_CREATE);
-    H5_TRY_OUT(H5Pset_obj_track_times(plist, 0), "group %s cannot be made", name);
-    /* Links in the group's header: HDF5 1.10 crashes where it cannot read those in a heap. */
-    H5_TRY_OUT(H5Pset_link_phase_change(plist, 64, 0), "group %s cannot be made", name);
-    *out = H5Gcreate2(file, name, H5P_DEFAULT, plist, H5P_DEFAULT);
-    H5_TRY_OUT(*out, "group %s cannot be made", name);
-out:
-    h5_close(plist);
-    return st;
 }
 
 /* Polarisations. */
@@ -278,8 +267,8 @@ static status_t header_put_centre(hid_t header, const struct visibilities_centre
     hid_t entry = -1;
     const double degree = M_PI / 180;
     TRY_OUT(header_put_whole(header, "Nphase", 1));
-    TRY_OUT(header_make_group(header, "phase_center_catalog", &catalogue));
-    TRY_OUT(header_make_group(catalogue, "0", &entry));
+    TRY_OUT(parts_make_group(header, "phase_center_catalog", HEADER_LINKS, &catalogue));
+    TRY_OUT(parts_make_group(catalogue, "0", HEADER_LINKS, &entry));
     TRY_OUT(header_put_text(entry, "cat_name", centre ? centre->name : "unprojected"));
     TRY_OUT(header_put_text(entry, "cat_type", centre ? "sidereal" : "unprojected"));
     TRY_OUT(header_put_text(entry, "cat_frame", centre ? "icrs" : "altaz"));
@@ -345,7 +334,7 @@ static status_t header_describe(hid_t file, const struct product_spec *spec, con
     hid_t truth = -1;
     int64_t antennas = 0;
     TRY_OUT(header_count_antennas(v, &antennas));
-    TRY_OUT(header_make_group(file, "Header", &header));
+    TRY_OUT(parts_make_group(file, "Header", HEADER_LINKS, &header));
     TRY_OUT(header_put_text(header, "version", "1.2"));
     TRY_OUT(header_put_text(header, "vis_units", "uncalib"));
     TRY_OUT(
@@ -386,7 +375,7 @@ static status_t data_describe(hid_t file, const struct product_spec *spec, const
                             3,
                             {spec->rows * v->npairs, spec->frequencies, v->npols},
                             .long_name = nsamples_long_name};
-    TRY_OUT(header_make_group(file, "Data", &group));
+    TRY_OUT(parts_make_group(file, "Data", HEADER_LINKS, &group));
     TRY_OUT(parts_pair_type(H5T_IEEE_F32LE, "visdata", &types[0]));
     TRY_OUT(h5_create_dataset(file, rows_name, types[0], 3, set.dims, &data[0]));
     for (uint32_t i = 0; i < v->npols; i++) {
