@@ -64,6 +64,20 @@ struct guppi_file {
     struct text text;    /* of it */
 };
 
+/* Reads the keys of a file's first header into file->guppi. Fails with DATA, DEVICE (memory). */
+status_t guppi_read_words(struct guppi_file *file);
+
+/* Notes what the first header leaves open, or says twice, when all blocks are known. Fails with
+ * DATA, DEVICE (memory). */
+status_t guppi_note_words(struct guppi_file *file);
+
+/* Compares a header with the first one. Takes the start from it if those before mark theirs as
+ * invalid. Notes names of antennas that change. Fails with DATA if a fact changes that must not;
+ * with DEVICE (memory). */
+status_t guppi_compare_words(struct guppi_file *file, const struct ascii *header);
+/* Returns whether a card has a key that guppi_compare_words() compares. */
+int guppi_watches(const char *card);
+
 /* Finds the blocks of an open file, from header to header: reads the words of the first, and
  * compares the others. Skips and notes bytes that are no block. The caller frees blocks.items
  * and `text` of the file in any case. Fails with DATA, DEVICE (memory). */

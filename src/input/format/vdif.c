@@ -7,6 +7,7 @@
 #include "input/format/packet_files.h"
 #include "input/format/recorder.h"
 #include "input/format/said.h"
+#include "input/format/vdif_first.h"
 #include "input/format/vdif_survey.h"
 #include "io/file.h"
 #include "io/file_rights.h"
