@@ -575,8 +575,8 @@ status_t job_parse_divided(const char *path, const char *text, size_t length,
  * needed. */
 int job_needs_rate(const struct job *job);
 
-/* Returns whether the input is an archive of voltages; else it is a filterbank, which is
- * dedispersed as it is. */
+/* Returns whether the input of a job that was read whole is an archive of voltages; else it is a
+ * filterbank, which is dedispersed as it is. 0 for a job of an input alone (job_each.is_input). */
 int job_reads_voltages(const struct job *job);
 
 /* Returns whether the job is a semi-coherent search: for each DM of dedisperse.coherent a filter

@@ -17,7 +17,8 @@ struct runs {
 };
 void runs_free(struct runs *runs); /* leaves {0} */
 
-/* Append a run, or all runs of `more`. Fail with DEVICE (memory). */
+/* Append a run, or all runs of `more`, which is another list. Fail with DEVICE (memory), after
+ * which some of `more` may have been appended. */
 status_t runs_add(struct runs *runs, struct run run);
 status_t runs_add_all(struct runs *runs, const struct runs *more);
 /* Puts them in order; what meets becomes one, so that a sample is in one at most. */

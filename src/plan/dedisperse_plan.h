@@ -92,7 +92,7 @@ struct dm_group {
 };
 status_t dm_group_create(const struct dedisperse_plan *dedispersion, uint32_t first, uint32_t count,
                          struct dm_group *out);
-void dm_group_free(struct dm_group *group); /* takes {0} */
+void dm_group_free(struct dm_group *group); /* takes {0}; leaves no tables: may be repeated */
 
 /* Sets *base to the minimum delay of DMs first .. first + count - 1, in samples, and *span to the
  * difference from it to the maximum. */

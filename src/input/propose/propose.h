@@ -18,11 +18,12 @@ status_t propose_layout(const char *path, struct text *attributes, struct text *
  * Fails with DEVICE (memory). */
 status_t propose_said(const char *path, const char *format, const char *message, struct text *out);
 
-/* Appends three lines for each type, of up to 256 KiB of the file from byte `skip` on: mean, rms
- * about it and the share of numbers at either end of the range (of floating point numbers: not
- * finite); coarse spectra as real samples from 0 to half of the rate, and as complex ones, whose
- * parts alternate, from minus half of it to plus half, in dB relative to their mean. Fails with
- * DATA: it is unreadable, or has fewer than 256 bytes from `skip` on; with DEVICE. */
+/* Appends three lines for each of ten types (8 to 64 bits), of 16 pieces of 16 KiB, spread evenly
+ * over the file from byte `skip` on, or of all of a shorter file: mean, rms about it and the share
+ * of numbers at either end of the range (of floating point numbers: not finite); coarse spectra as
+ * real samples from 0 to half of the rate, and as complex ones, whose parts alternate, from minus
+ * half of it to plus half, in dB relative to their mean. Fails with DATA: it is unreadable, or has
+ * fewer than 256 bytes from `skip` on; with DEVICE. */
 status_t raw_types_measure(const char *path, uint64_t skip, struct text *out);
 
 #endif
