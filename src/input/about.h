@@ -30,8 +30,8 @@ struct about {
 /* Reads attributes of the root of `path`, of `dataset` in it (NULL: the root alone) and of the
  * groups on its way: texts of up to 1024 bytes and up to ABOUT_NUMBERS numbers, the first 256
  * attributes; not those by which products and native archives are read. Finds none in a file that
- * is not HDF5. Start from {0}; about_free() in any case. Uses HDF5, in this process: call it apart
- * (io/apart.h). Fails with DATA, DEVICE. */
+ * is not HDF5. Start from {0}; about_free() in any case, which leaves {0}. Uses HDF5, in this
+ * process: call it apart (io/apart.h). Fails with DATA, DEVICE. */
 status_t about_read(const char *path, const char *dataset, struct about *out);
 void about_free(struct about *about);
 

@@ -48,7 +48,7 @@ struct journal_head {
 /* Makes the head of item i of the spec (rank 0: reads the files' times). `place`: where its rows
  * are, or at least their number and length; NULL while there is no plan: then the head contains
  * only what job and input determine. `rows` stays that of HDF5. Fails with DATA, DEVICE (memory).
- * The caller calls journal_head_free() in any case. */
+ * The caller calls journal_head_free() in any case, which takes {0}, and leaves it. */
 status_t journal_head_of(const struct output_spec *spec, uint32_t i,
                          const struct product_place *place, struct journal_head *out);
 void journal_head_free(struct journal_head *head);

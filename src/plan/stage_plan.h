@@ -45,7 +45,7 @@ struct sample_coding stage_plan_coding(const struct archive *in);
 void stage_plan_see(const struct archive *in, int is_complex, double sample_rate_hz,
                     double offset_seconds, struct stage_plan *plan);
 status_t stage_plan_see_gaps(const struct archive *in, struct stage_plan *plan);
-void stage_plan_free(struct stage_plan *plan); /* takes {0} */
+void stage_plan_free(struct stage_plan *plan); /* takes {0}; call it once */
 
 /* The first stage of a job with `synthesise`, worked out: what each sample of a stream is made of,
  * and the voltages that it leaves, as if an archive held them (as filter_plan.h has it).

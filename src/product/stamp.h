@@ -40,8 +40,8 @@ struct stamped {
     struct stamp stamp;
 };
 
-/* Opens such a file. The caller calls stamped_end() in any case. Fails with DATA if the file is
- * unreadable; with DEVICE, STOPPED. */
+/* Opens such a file. The caller calls stamped_end() in any case (it may be repeated). Fails with
+ * DATA if the file is unreadable; with DEVICE, STOPPED. */
 status_t stamped_open(const char *path, struct stamped *out);
 void stamped_end(struct stamped *stamped);
 

@@ -29,7 +29,7 @@ status_t observations_find(const char *pattern, const char *list, int keeps_goin
 /* Fills in items, missing and count, which are zeros, from `texts`, which they point into. Fails
  * with DEVICE (memory). */
 status_t observations_index(struct observations *observations);
-void observations_free(struct observations *observations); /* takes {0} */
+void observations_free(struct observations *observations); /* takes {0}; call it once */
 
 struct batch_choice {
     const char *pattern;  /* of files; NULL: `list` */

@@ -86,7 +86,7 @@ status_t tune_problem_fits(const struct tune_problem *problem, backend_t *backen
  * (memory). */
 status_t tune_key_of(const struct tune_problem *problem, backend_t *backend, const void *spec,
                      struct tune_key *out);
-void tune_key_free(struct tune_key *key); /* takes {0} */
+void tune_key_free(struct tune_key *key); /* takes {0}; may be repeated */
 /* As the database has it; its texts are the key's. */
 struct store_key tune_key_stored(const struct tune_key *key);
 

@@ -79,7 +79,7 @@ struct tune_outcome {
  * the other before any was right). tune_outcome_free() in any case. */
 status_t tune_search(const struct tune_space *space, const struct tune_options *options,
                      tune_log_t *log, const char *problem, struct tune_outcome *out);
-void tune_outcome_free(struct tune_outcome *outcome); /* takes {0} */
+void tune_outcome_free(struct tune_outcome *outcome); /* takes {0}; may be repeated */
 
 /* Statistics of the rates, 1 / seconds, of the configurations that are right. */
 struct tune_statistics {

@@ -39,8 +39,8 @@ struct tuning {
 
 /* Looks a case up in the database (NULL: the user's own). Failures of the database are warnings.
  * Not collective: on many ranks, one calls this and sends the result to the others. `backend` and
- * `spec` must outlive the tuning. The caller calls tuning_end() in any case. Fails with USAGE if
- * the requested method cannot do the case; with DEVICE. */
+ * `spec` must outlive the tuning. The caller calls tuning_end() in any case; it takes {0}.
+ * Fails with USAGE if the requested method cannot do the case; with DEVICE. */
 status_t tuning_begin(const struct tune_problem *problem, backend_t *backend, const void *spec,
                       const char *database, struct tuning *out);
 void tuning_end(struct tuning *tuning);

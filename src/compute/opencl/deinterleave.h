@@ -22,7 +22,7 @@ struct sample_places {
 /* Allocates places for up to `nstreams` streams. The caller calls sample_places_free() in any case.
  * Fails with DEVICE. */
 status_t sample_places_create(device_t *device, uint32_t nstreams, struct sample_places *out);
-void sample_places_free(struct sample_places *places); /* takes {0} */
+void sample_places_free(struct sample_places *places); /* takes {0}; call it once */
 /* Uploads the offsets of `nstreams` <= places->nstreams streams if they differ from those on the
  * device: at a chunk's end, or with another group of streams. Fails with DEVICE. */
 status_t sample_places_bring(struct sample_places *places, const struct sample_coding *coding,

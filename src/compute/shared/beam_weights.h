@@ -22,7 +22,7 @@ uint32_t beam_copied(const struct between_spec *spec, uint32_t beam);
 /* Copies a spec with its gains, weights and factors; beam_spec_free() frees these, also after a
  * failure. `out` is not `spec`. Fails with DEVICE (memory). */
 status_t beam_spec_copy(const struct between_spec *spec, struct between_spec *out);
-void beam_spec_free(struct between_spec *spec); /* takes {0} */
+void beam_spec_free(struct between_spec *spec); /* takes {0}; call it once */
 /* Returns the bytes of the copies. */
 uint64_t beam_spec_bytes(const struct between_spec *spec);
 

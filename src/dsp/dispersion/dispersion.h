@@ -74,7 +74,7 @@ void dispersion_rows(const struct dispersion *delays, uint32_t first, uint32_t c
                      uint32_t *out);
 /* Returns one entry of the table, in samples. */
 uint32_t dispersion_delay(const struct dispersion *delays, uint32_t dm, uint32_t channel);
-/* Frees the tables; takes {0}, too. */
+/* Frees the tables. Takes {0}, and leaves it. */
 void dispersion_free(struct dispersion *delays);
 
 /* Makes a list of DMs in pc cm^-3: start + i * step, i < count. The caller frees *out by free().
@@ -154,8 +154,8 @@ struct subbands {
 enum { SUBBANDS_GROUP = 8 };
 
 /* Plans the steps of delays with a table (dispersion_create()). `group` 0: SUBBANDS_GROUP. Takes
- * memory for `inner` as if each DM were a step. subbands_free() frees *out, and takes {0}. Fails
- * with DEVICE (memory). */
+ * memory for `inner` as if each DM were a step. subbands_free() frees *out; it takes {0}, and
+ * leaves it. Fails with DEVICE (memory). */
 status_t subbands_create(const struct dispersion *delays, uint32_t group, struct subbands *out);
 void subbands_free(struct subbands *steps);
 

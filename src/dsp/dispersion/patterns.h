@@ -50,7 +50,7 @@ struct patterns {
  *             UINT32_MAX: patterns alone count
  *   nlevels   1 .. PATTERN_LEVELS: up to groups of 2^nlevels rows
  *
- * patterns_free() frees *out, and takes {0}. Fails with DEVICE (memory). */
+ * patterns_free() frees *out; it takes {0}, and leaves it. Fails with DEVICE (memory). */
 status_t patterns_create(const uint32_t *delays, uint32_t ndms, uint32_t nrows, uint32_t nlevels,
                          uint32_t reach, struct patterns *out);
 void patterns_free(struct patterns *patterns);

@@ -28,7 +28,7 @@ struct place {
     uint64_t first_sample, stack;
 };
 
-/* Starts from {0}; places_free() in any case, which destroys the archives that were not joined. */
+/* Starts from {0}; places_free() once, in any case, destroys the archives that were not joined. */
 struct places {
     struct place *items;
     size_t count;

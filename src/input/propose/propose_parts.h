@@ -131,7 +131,7 @@ void propose_facts_add(const struct proposal *p, enum propose_meaning means,
 /* Returns the integer with this meaning; 0: not stated, or contradictory. */
 uint64_t propose_count_of(const struct proposal *p, enum propose_meaning means);
 
-/* Frees p->facts. */
+/* Frees p->facts. Call it once. */
 void propose_facts_free(struct proposal *p);
 
 /* Finds what the dimensions of the samples are. Fails with DATA, DEVICE. */

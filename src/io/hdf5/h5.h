@@ -85,7 +85,8 @@ status_t h5_refuse_external(hid_t dataset, const char *where, const char *name);
 status_t h5_has(hid_t at, const char *where, const char *name, int *out);
 status_t h5_has_attribute(hid_t object, const char *where, const char *name, int *out);
 
-/* Values of a dataset or an attribute, open. Begins as {0}; h5_dataset_close() in any case. */
+/* Values of a dataset or an attribute, open. Begins as {0}; h5_dataset_close() in any case, which
+ * takes {0}, and leaves it. */
 struct h5_dataset {
     hid_t id, type, space;
     int rank;

@@ -92,7 +92,7 @@ struct bank_window {
     float *rows[MOST_OUTPUTS];
 };
 /* Computes the rows of windows of slot 0's samples, as floats; they are NULL before.
- * bank_window_free() in any case. Fails with DEVICE (memory). */
+ * bank_window_free() in any case; it makes them NULL again. Fails with DEVICE (memory). */
 status_t bank_expect(struct bank *bank, struct bank_window *windows, uint32_t count);
 void bank_window_free(struct bank_window *window);
 /* Sets the rows of windows in all outputs to NaN, or in few bits to the number that means NaN, so
