@@ -120,12 +120,15 @@ struct channelise_plan_cut {
  * which the job has (synthesis_filter_make()). */
 enum backend_kind channelise_plan_backend(const struct job *job, enum backend_kind settled);
 
-/* Plans a filter bank. `backend` is settled (not AUTO), `threads` of a rank is settled (>= 1).
- * `cut` may be NULL. The job, the archive and cut->judged must outlive it. Fails with USAGE: fewer
- * raw spectra than taps, sizes that do not fit, more channels than the backend makes, a memory
- * budget that is too small (the message gives the bytes), and all that the plans of filters, beams,
- * arrays, visibilities and products refuse; with DATA: a file of the job (coefficients, stations,
- * delays, weights, a mask) that is unreadable or does not fit the archive; with DEVICE, STOPPED. */
+/* Plans a filter bank. `backend` is settled (not AUTO), `threads` of a rank is settled (>= 1). The
+ * job has its coefficients (coefficients_read()), the filter of a synthesis
+ * (synthesis_filter_make()), the files of an array (array_job_read() with this archive), and
+ * numbers in place of widths and times (share_job_all() does all that). `cut` may be NULL. The job,
+ * the archive and cut->judged must outlive it. Fails with USAGE: fewer raw spectra than taps, sizes
+ * that do not fit, more channels than the backend makes, a memory budget that is too small (the
+ * message gives the bytes), and all that the plans of filters, beams, arrays, visibilities and
+ * products refuse; with DATA: a file of the job (coefficients, stations, delays, weights, a mask)
+ * that is unreadable or does not fit the archive; with DEVICE, STOPPED. */
 status_t channelise_plan_create(const struct job *job, const struct archive *archive,
                                 enum backend_kind backend, uint32_t threads,
                                 const struct channelise_plan_cut *cut,

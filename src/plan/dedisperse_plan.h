@@ -67,7 +67,8 @@ struct dedisperse_plan {
 };
 
 /* Plans a dedispersion. `backend` is settled, `threads` >= 1; `begun`: chunks as an earlier run has
- * cut them, or NULL. `job` and `fbh5` must outlive it. `number`: which of the job's dedispersions.
+ * cut them, or NULL. `job` and `fbh5` must outlive it. `number`: which of the job's dedispersions;
+ * it is not one that is yet to be divided (dm.is_divided, share_job_all()).
  * Fails with USAGE: missing DMs, ifs or channels, delays longer than the observation, more than
  * 2^32 - 1 outputs of a DM, `begun` with other DMs or outputs, more chunks than CHUNK_MOST, a
  * memory budget that is too small (the message gives the bytes needed); with DATA: fewer than two

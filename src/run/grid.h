@@ -33,6 +33,7 @@ struct grid {
 };
 
 /* Makes the parts' jobs, the same on all ranks, and checks that their files differ from all others.
+ * The job is a semi-coherent search that has its coefficients (share_job_all()).
  * `job` and `archive` must outlive it. Fails with USAGE, DATA, DEVICE, STOPPED. Collective;
  * MPI_COMM_NULL: alone. */
 status_t grid_create_all(MPI_Comm comm, const struct job *job, const struct archive *archive,

@@ -36,8 +36,9 @@ void opened_give_back(opened_t *opened, backend_t *backend, status_t st);
 status_t share_struct_all(MPI_Comm comm, status_t st, const struct pack_type *type,
                           const char *what, void *out);
 
-/* Rank 0 reads the text of a job (called `path` in messages), opens the archive and reads the
- * coefficients of filters; all ranks receive all three. Dedispersions by ranges of DMs are divided.
+/* Rank 0 reads the text of a job (called `path` in messages), opens the archive, reads coefficients
+ * and the files of an array, and makes the filter of a synthesis; all ranks receive all of them.
+ * Widths and times become numbers; dedispersions by ranges of DMs are divided.
  * Rank 0's status so far is passed as `st`; `sets` and `each` as of job_parse_each(); `each` may be
  * NULL, and `opened`, which begins to open the job's backend. Other ranks pass an empty `text`,
  * which becomes rank 0's. *archive is NULL before, stays so if the job's input is a filterbank
@@ -52,7 +53,8 @@ status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text
 status_t share_read_job(const char *path, const struct text *given, struct text *out);
 
 /* Alone: loads the job of a file or of `given` (NULL: none), with the `nsets` overrides `sets`.
- * Dedispersions by ranges of DMs are divided. Fails with USAGE, DATA, DEVICE, STOPPED. */
+ * Only a job with widths, times or ranges of DMs, which are settled as by share_job_all(), then has
+ * coefficients and files of an array. Fails with USAGE, DATA, DEVICE, STOPPED. */
 status_t share_load_job(const char *path, const struct text *given, const char *const *sets,
                         uint32_t nsets, struct job **out);
 
