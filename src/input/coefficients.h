@@ -23,7 +23,7 @@
 /* Gives all filters and windows of the job that name a file, or a telescope, its coefficients
  * (struct job_filter: taps; struct job_window: values, but of text none: dsp/fir/prototype.h reads
  * that). Fails with DATA: file, line or dataset, and what is wrong there (no coefficients, no
- * numbers, more than FIR_MOST_TAPS, ...); with DEVICE (memory), STOPPED. */
+ * numbers, more than FIR_MOST_TAPS, ...); with DEVICE, STOPPED. Replaces those that it has. */
 status_t coefficients_read(struct job *job);
 
 /* Reads real coefficients of any FILE or FILE:NAME, as they are stored, [*count]; free() returns

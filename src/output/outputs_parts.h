@@ -98,11 +98,11 @@ struct outputs {
 status_t outputs_check_plan(const outputs_t *outputs, uint32_t i);
 
 /* Rank 0: locks the files and decides whether to resume them. Fails with USAGE, DATA, NO_SPACE,
- * DEVICE (memory), STOPPED. */
+ * DEVICE, STOPPED. */
 status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun);
 
 /* Rank 0: writes the counts that are known after the last row, and removes the mark of an
- * unfinished file; synced on return. Fails with DATA, NO_SPACE, DEVICE (memory). */
+ * unfinished file; synced on return. Fails with DATA, NO_SPACE, DEVICE. */
 status_t outputs_put_counts(const struct output *output);
 
 /* Rank 0: counts the flags of product i, which is complete, in its file or .part (`path`); zeros if

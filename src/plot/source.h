@@ -10,7 +10,7 @@ struct source;
 
 /* Opens what the drawing needs (nothing of benchmarks and the tuner), and appends its description
  * to the object that is open. `drawing` must outlive it. source_close() takes NULL. Fails with
- * USAGE, DATA, DEVICE (memory), STOPPED. */
+ * USAGE, DATA, DEVICE, STOPPED. A failure leaves *out as it was. */
 status_t source_open(const struct drawing *drawing, struct json *json, struct source **out);
 void source_close(struct source *source);
 

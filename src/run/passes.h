@@ -140,7 +140,7 @@ struct run_plan {
 };
 
 /* Plans a run, in one process, which leaves all files as they are. `options` must outlive the plan,
- * which run_plan_destroy() frees. Fails with USAGE, DATA, DEVICE (memory) and STOPPED, where the
+ * which run_plan_destroy() frees. Fails with USAGE, DATA, DEVICE and STOPPED, where the
  * run would before its first chunk; not for want of disk space or of a device, nor with HOLES. */
 status_t run_plan_create(const struct run_options *options, struct run_plan **out);
 void run_plan_destroy(struct run_plan *plan); /* takes NULL */

@@ -43,7 +43,7 @@ status_t share_struct_all(MPI_Comm comm, status_t st, const struct pack_type *ty
  * NULL, and `opened`, which begins to open the job's backend. Other ranks pass an empty `text`,
  * which becomes rank 0's. *archive is NULL before, stays so if the job's input is a filterbank
  * (run/passes.h), and is the caller's also after a failure. MPI_COMM_NULL: alone. Fails with USAGE,
- * DATA, DEVICE (memory), STOPPED. */
+ * DATA, DEVICE, STOPPED. */
 status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text *text,
                        const char *const *sets, uint32_t nsets, const struct job_each *each,
                        opened_t *opened, struct job **job, struct archive **archive);

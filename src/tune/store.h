@@ -53,10 +53,11 @@ void store_find(const store_t *store, const struct store_key *key, struct store_
 /* Returns whether there is anything for a kernel, on whatever device. */
 int store_has(const store_t *store, const char *kernel);
 
-/* Writes a record into the file as it is now; it replaces one with the same key. A faster record is
- * not replaced, unless it has the same configuration or `settled` (may be NULL), a configuration
- * that was timed beside the new one or is no longer possible. Waits at most 10 s for other writers.
- * A file that cannot be written is a warning. Fails with DEVICE (memory). */
+/* Writes a record into the file (`path` as of store_open()) as it is now; it replaces one with the
+ * same key. A faster record is not replaced, unless it has the same configuration or `settled` (may
+ * be NULL), a configuration that was timed beside the new one or is no longer possible. Waits at
+ * most 10 s for other writers. A file that cannot be written is a warning. Fails with DEVICE
+ * (memory). */
 status_t store_put(const char *path, const struct store_record *record, const char *settled);
 
 #endif

@@ -7,7 +7,7 @@
 #include "io/hdf5/h5.h"
 
 /* Opens a dataset, for the caller to close. Fails with DATA; the error of a wrong name lists the
- * existing ones. Fails with DEVICE (memory). */
+ * existing ones. Fails with DEVICE. */
 status_t dataset_open(hid_t file, const char *path, const char *name, hid_t *out);
 
 /* Fills in the archive, made for this file by archive_create(), from the description and the

@@ -111,7 +111,7 @@ status_t fields_check_rate(const struct fields *f, double rate_hz);
 
 /* Fills f->archive from the dataset that f->own describes, overridden by the job's layout. `name`
  * is the format in messages and in `info`. Frequencies, if there are any, must be one for each
- * coarse channel. Fails with USAGE, DATA, DEVICE (memory). */
+ * coarse channel. Fails with USAGE, DATA, DEVICE. */
 status_t fields_describe(struct fields *f, const char *name);
 
 /* Notes that the archive was dedispersed coherently to DM `dm`, each coarse channel to its own

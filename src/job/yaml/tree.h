@@ -89,8 +89,9 @@ status_t tree_add_value(struct tree *parent, const char *key, const char *text);
 /* Gives a value another text. Fails with DEVICE (memory). */
 status_t tree_set_text(struct tree *node, const char *text);
 
-/* tree_replace(): puts *child in the place of the child `index`, under its key; *child becomes
- * NULL. Both functions free the child that was there; tree_remove() moves later ones up. */
+/* tree_replace(): puts *child, which has no key, in the place of the child `index`, under its key;
+ * *child becomes NULL. Both functions free the child that was there; tree_remove() moves later ones
+ * up. */
 void tree_replace(struct tree *parent, size_t index, struct tree **child);
 void tree_remove(struct tree *parent, size_t index);
 

@@ -27,7 +27,7 @@ struct export_bank_options {
 
 /* Writes a filterbank in HDF5 as SIGPROC filterbank, highest frequency first, or as search-mode
  * PSRFITS. Fails with USAGE: options that the product does not have or the format cannot store, or
- * a file that exists; with DATA, NO_SPACE, DEVICE (memory), STOPPED. */
+ * a file that exists; with DATA, NO_SPACE, DEVICE, STOPPED. */
 status_t export_bank(const struct export_bank_options *options, struct text *said);
 
 struct export_series_options {
