@@ -70,7 +70,7 @@ status_t experiment_search(backend_t *backend, const struct bench_dedispersion *
  *   fixed   double [nrows]   its seconds in each case
  *   found   whether there is one; if not, *best and fixed are unchanged
  *
- * Fails with USAGE, DATA, NO_SPACE, DEVICE (memory). */
+ * Fails with USAGE, DATA, NO_SPACE, DEVICE. */
 status_t experiment_fixed(backend_t *backend, struct experiment_row *rows, uint32_t nrows,
                           const struct tune_request *request, struct dedisperse_shape *best,
                           double *fixed, int *found);

@@ -90,7 +90,7 @@ int backend_was_full(backend_t *backend);
 enum buffer_use { BUFFER_IN, BUFFER_OUT, BUFFER_BETWEEN };
 
 /* Allocates memory of `bytes` bytes that the host can read and write and the backend computes on,
- * aligned to 64 bytes. Fails with DEVICE. */
+ * aligned to 64 bytes and not zeroed. Fails with DEVICE. */
 status_t buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out);
 void buffer_destroy(buffer_t *buffer); /* takes NULL */
 /* Lets a buffer of samples use `data` instead of its own memory; NULL: its own again. Returns 1.

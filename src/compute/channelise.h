@@ -188,7 +188,7 @@ status_t channelise_candidates(backend_t *backend, const struct channelise_spec 
                                enum channelise_space space, struct channelise_shape **out,
                                uint32_t *count);
 
-/* Plans the stage. The spec's coefficients may be freed afterwards. Fails with DEVICE (memory; an
+/* Plans the stage. The spec's coefficients may be freed afterwards. Fails with DEVICE (also an
  * instruction set that this machine lacks), or as channelise_choose() if there is no choice. */
 status_t channelise_create(backend_t *backend, const struct channelise_spec *spec,
                            channelise_t **out);

@@ -27,7 +27,7 @@ struct correlate_spec {
 uint64_t correlate_row_floats(const struct correlate_spec *spec);
 
 /* Plans the stage. Fails with USAGE (a pair that is none, or is listed twice; other numbers that
- * cannot be), DEVICE (memory). */
+ * cannot be), DEVICE. */
 status_t correlate_create(backend_t *backend, const struct correlate_spec *spec, correlate_t **out);
 void correlate_destroy(correlate_t *correlate); /* takes NULL */
 

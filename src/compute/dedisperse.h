@@ -89,7 +89,7 @@ uint32_t dedisperse_count_used(const struct dedisperse_spec *spec);
 
 /* Plans the stage. Fails with USAGE (no channel left; more than 2^16 used channels of uint16, 2^24
  * of uint8; groups of more than 256 channels in two steps; a shape that cannot be: says why),
- * DEVICE (memory). */
+ * DEVICE. */
 status_t dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,
                            dedisperse_t **out);
 

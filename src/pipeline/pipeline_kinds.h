@@ -70,8 +70,7 @@ const struct agreement_whole *channelise_pipeline_wholes(const pipeline_t *pipel
  * pass has left `between` are not read (NULL: there are none); a full device drops these first. The
  * sink gets rows [DMs of the chunk][times of a block]: `chunk` then has the block's times as its
  * streams. Of a search it gets struct peak [DMs of the chunk][cells of a block of noise]
- * likewise, as product 1, or 0 if the series are not written. Fails with USAGE, DATA, DEVICE
- * (memory). */
+ * likewise, as product 1, or 0 if the series are not written. Fails with USAGE, DATA, DEVICE. */
 status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_t *backend,
                                     const struct device_carry *between,
                                     const struct pipeline_sink *sink, pipeline_t **out);

@@ -116,7 +116,7 @@ status_t finish_pool(const struct channelise_plan *work, pool_t **out);
 
 /* Creates the steps of product i, for blocks of up to `rows` of the backend's rows. *out = NULL if
  * there are none. `work` and the pool (may be NULL) must outlive it. Fails with DATA if a product
- * that is judged is unreadable; with DEVICE (memory). */
+ * that is judged is unreadable; with DEVICE. */
 status_t finish_create(const struct channelise_plan *work, uint32_t i, uint64_t rows, pool_t *pool,
                        finish_t **out);
 void finish_destroy(finish_t *finish); /* takes NULL */

@@ -100,7 +100,7 @@ void bank_window_free(struct bank_window *window);
 status_t bank_spoil(struct bank *bank, const struct bank_window *windows, uint32_t count);
 /* Counts the rows of slot 0 that differ (those in few bits by more than rounding explains) by more
  * than `most` times the limits of `voltmill verify`; all differences are added to *agreement. Fails
- * with DEVICE (memory). */
+ * with DEVICE. */
 status_t bank_compare(struct bank *bank, const struct bank_window *windows, uint32_t count,
                       double most, struct agreement *agreement, uint32_t *wrong);
 
