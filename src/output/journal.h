@@ -73,7 +73,7 @@ struct journal_record {
 };
 
 /* Calls take() with each good record of a chunk that is in the file, until that fails; a chunk may
- * have more than one. Records end with the call of take(). Fails as take() does, or with DATA,
+ * have more than one. A record is valid until take() returns. Fails as take() does, or with DATA,
  * DEVICE (memory). */
 status_t journal_read(const journal_t *journal, void *context,
                       status_t (*take)(void *context, const struct journal_record *record));

@@ -49,7 +49,7 @@ void tuning_end(struct tuning *tuning);
  * configuration, and stores it in request->database. The configuration of the database takes part.
  * `also` (may be NULL) is a configuration to begin with. If the budget is spent, nothing is timed,
  * and the summary is_cut. Fails as tune_search(), with NO_SPACE, DATA (the log), DEVICE; as the
- * problem's begin(), with USAGE, DEVICE. */
+ * problem's begin(), with USAGE, DEVICE. One search, of either kind, for a tuning. */
 status_t tuning_search(struct tuning *tuning, const struct tune_request *request,
                        const uint32_t *also);
 /* Searches the picked configurations within options->time, without regard to the budget, and does

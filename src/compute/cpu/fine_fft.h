@@ -70,7 +70,7 @@ size_t fine_fft_bins(struct fine_shape shape);
 size_t fine_fft_scratch(struct fine_shape shape);
 
 /* Transforms columns first .. first + FINE_COLUMNS - 1 of a spectrum; `first` is a multiple of
- * FINE_COLUMNS.
+ * FINE_COLUMNS. All memory is aligned to 64 bytes.
  *
  *   columns   float [height][FINE_STRIP][2], of which the first FINE_COLUMNS of each row count
  *   scratch   float [fine_fft_scratch()]

@@ -9,7 +9,8 @@
 
 enum { BANK_SLOTS = 8 };
 
-/* Begins with zeros beside backend, spec and spectra. */
+/* Begins with zeros beside backend, spec and spectra. First bank_lay_out(), then bank_allocate(),
+ * once, then bank_fill() and bank_create(), then runs. */
 struct bank {
     backend_t *backend;
     struct channelise_spec spec;

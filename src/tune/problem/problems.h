@@ -27,11 +27,11 @@ extern const struct tune_problem tune_fir;
  * dedisperse_spec, a configuration the numbers of a struct dedisperse_shape. */
 extern const struct tune_problem tune_dedispersion;
 
-/* Makes the choice for a filter bank on one rank, complete. It is the spec's choice if that is set;
- * else the fastest of a few good candidates, measured in `memory` bytes of this machine (0: no
- * limit), or remembered. The choice is made by rule if memory is too small (a warning), with
- * the CPU backend, and if the only candidate has more than 2^14 channels. Fails with USAGE (the
- * requested kernel cannot do the problem), DEVICE. */
+/* Makes the choice for a filter bank on one rank, complete; the spec has its coefficients. It is
+ * the spec's choice if that is set; else the fastest of a few good candidates, measured in `memory`
+ * bytes of this machine (0: no limit), or remembered. The choice is made by rule if memory is too
+ * small (a warning), with the CPU backend, and if the only candidate has more than 2^14 channels.
+ * Fails with USAGE (the requested kernel cannot do the problem), DEVICE. */
 status_t tune_ppf_choose(backend_t *backend, const struct channelise_spec *spec, uint64_t memory,
                          struct channelise_choice *out);
 

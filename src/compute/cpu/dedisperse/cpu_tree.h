@@ -28,7 +28,8 @@ status_t cpu_tree_create(const struct dedisperse_table *table, enum series_forma
 void cpu_tree_destroy(cpu_tree_t *tree); /* takes NULL */
 
 /* Return the number of tiles of DMs; the samples of a piece; the bytes of scratch memory of a
- * thread (zeroed, aligned to 64); and the ratio of brute force's additions to the tree's. */
+ * thread (zeroed before its first use, aligned to 64); and the ratio of brute force's additions to
+ * the tree's. */
 uint32_t cpu_tree_tiles(const cpu_tree_t *tree);
 uint64_t cpu_tree_piece(const cpu_tree_t *tree);
 size_t cpu_tree_scratch(const cpu_tree_t *tree);
