@@ -40,8 +40,8 @@ struct outputs_begun {
 status_t outputs_is_published(const struct product_files *files, int *out);
 
 /* On rank 0, or alone: checks that every product can be made (`force`: also if it exists), or was
- * published by a run that was killed before it removed the journal. Fails with USAGE, DATA, DEVICE
- * (memory). */
+ * published by a run that was killed before it removed the journal. Fails with USAGE, DATA, DEVICE.
+ */
 status_t outputs_check(const struct output_spec *spec, int force);
 
 /* Sets *out to whether all products have their names already, and no journal is left beside them; a

@@ -26,7 +26,7 @@ struct power_reader_part power_reader_clip(const struct dedisperse_plan *dedispe
  *   bad   char [count] 1: a row of the sample was unreadable, and counts as zeros; may be NULL
  *         unless run.on_bad is nan
  *
- * May use HDF5: one thread at a time. Fails with DATA, DEVICE (memory). */
+ * May use HDF5: one thread at a time. Fails with DATA, DEVICE. */
 status_t power_reader_read(power_reader_t *reader, int64_t first, uint64_t count, void *out,
                            char *bad);
 

@@ -51,7 +51,7 @@ struct report_run {
 status_t report_begin(const char *path, int force);
 
 /* Writes the report when the job's products are complete: on one rank alone. Pictures that cannot
- * be drawn are omitted, and the page gives the reason. Fails with NO_SPACE, DATA, DEVICE (memory),
+ * be drawn are omitted, and the page gives the reason. Fails with NO_SPACE, DATA, DEVICE,
  * STOPPED; with USAGE if another file is at the path, without `force`, or the job has mistakes. */
 status_t report_write(const struct report_run *run);
 

@@ -27,7 +27,7 @@ struct pulsar {
  * receiver noise is stated) before dispersion. *p is {0} before; the caller calls pulsar_end() in
  * any case; `spec` must outlive it. Makes FFTW plans: not to be called while another thread plans.
  * Fails with USAGE (dispersion that fits no transform of 2^26 samples, a channel that reaches down
- * to 0 Hz), DEVICE (memory). */
+ * to 0 Hz), DEVICE. */
 status_t pulsar_begin(const struct synth_spec *spec, struct pulsar *p);
 void pulsar_end(struct pulsar *pulsar);
 
@@ -49,7 +49,7 @@ typedef struct bursts bursts_t;
  *
  * `spec` and `noise` must outlive it. Makes FFTW plans: not to be called while another thread
  * plans. Fails with USAGE (dispersion that fits no transform of 2^26 samples, a channel that
- * reaches down to 0 Hz, a time beyond 2^52 samples, a width beyond 2^26), DEVICE (memory). */
+ * reaches down to 0 Hz, a time beyond 2^52 samples, a width beyond 2^26), DEVICE. */
 status_t bursts_create(const struct synth_spec *spec, const noise_t *noise, bursts_t **out);
 void bursts_destroy(bursts_t *bursts); /* takes NULL */
 

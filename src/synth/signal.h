@@ -11,7 +11,7 @@ typedef struct signal signal_t;
 
 /* Creates the signal. `spec` must outlive it. Makes FFTW plans: not to be called while another
  * thread plans. Fails with USAGE: dispersion that fits no transform of 2^26 samples, a channel that
- * reaches down to 0 Hz, a burst too late or too wide (bursts_create()); with DEVICE (memory). */
+ * reaches down to 0 Hz, a burst too late or too wide (bursts_create()); with DEVICE. */
 status_t signal_create(const struct synth_spec *spec, signal_t **out);
 void signal_destroy(signal_t *signal); /* takes NULL */
 
@@ -30,7 +30,7 @@ status_t signal_make(const signal_t *signal, uint32_t antenna, uint32_t chan, ui
 typedef struct emitters emitters_t;
 
 /* Creates all noise sources of a specification. `spec` and `noise` must outlive it. Makes FFTW
- * plans: not to be called while another thread plans. Fails with DEVICE (memory). */
+ * plans: not to be called while another thread plans. Fails with DEVICE. */
 status_t emitters_create(const struct synth_spec *spec, const noise_t *noise, emitters_t **out);
 void emitters_destroy(emitters_t *e); /* takes NULL */
 

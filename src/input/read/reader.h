@@ -78,7 +78,7 @@ void losses_free(struct losses *losses); /* leaves {0} */
  * that are in gaps, or of which the archive says nothing, become zero volts, and with `losses` (may
  * be NULL) are added there. Numbers that are not finite, and the missing value, are for the caller
  * to find. Fails with DATA: file, offset, bytes wanted and there; a file that is not what it was
- * when the archive was opened; with DEVICE (memory). May use HDF5: one thread at a time. */
+ * when the archive was opened; with DEVICE. May use HDF5: one thread at a time. */
 status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                      void *out, struct losses *losses);
 
@@ -134,8 +134,8 @@ struct reader_pieces {
 /* Sets the reader's threads to work. `slab` and to->context must outlive the ingest; *to is copied.
  * Sets *begun = 0, and does nothing, when the samples are not in pieces of one file, are not all
  * there, or are less than 4 MiB; when the reader has no threads beside the caller's, or more than
- * to->threads; when two ingests are under way, or one of another file. Fails with DATA, or DEVICE
- * (memory). */
+ * to->threads; when two ingests are under way, or one of another file. Fails with DATA, or DEVICE.
+ */
 status_t reader_ingest_begin(reader_t *reader, const struct slab *slab, uint64_t first,
                              uint64_t count, const struct reader_pieces *to, int *begun);
 /* Ends the ingest that was begun first: calls tend(context) over and over until all its pieces are
