@@ -115,7 +115,8 @@ status_t outputs_compare_end_all(outputs_t *outputs, int *again);
 /* On rank 0, when open: write and read scale, then offset, of all lines of product i (float
  * [2][nifs * frequencies]), which has those of its first block alone. outputs_put_scales() syncs;
  * it does nothing for a product that has its name. outputs_get_scales(): *found 0: an earlier run
- * has not written them, or they are not those of the journal. Fail with NO_SPACE, DATA, DEVICE. */
+ * has not written them, or they are not those of the journal; `scales` is undefined then. Fail with
+ * NO_SPACE, DATA, DEVICE. */
 status_t outputs_put_scales(const outputs_t *outputs, uint32_t i, const float *scales);
 status_t outputs_get_scales(const outputs_t *outputs, uint32_t i, float *scales, int *found);
 

@@ -189,8 +189,7 @@ int fbh5_is_plain(const struct fbh5 *fbh5, const struct fbh5_block *block);
 
 /* Reads a block into out [rows][nifs][chans]: numbers of `sample_bytes` bytes in this machine's
  * byte order, floats unless they are unsigned integers of 1 or 2 bytes. May use HDF5: one thread at
- * a time. Fails with DATA, also if the file has changed since it was opened; with DEVICE.
- */
+ * a time. Fails with DATA, also if the file has changed since it was opened; with DEVICE. */
 status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *out);
 
 /* Reads rows first .. first + count - 1 of all ifs and channels likewise. */
