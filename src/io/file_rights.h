@@ -79,7 +79,7 @@ int claim_is_held(const char *part);
 /* Takes the file at `part` for this run: creates it and its folder (*made, for folder_unmake()), or
  * takes over what a run that died left, with a warning. Left by a run is what has a mark
  * (io/mark.h), what is_ours() recognises, or an empty file; anything else stays unless `force`.
- * Locks it as claim_take() does; its bytes stay. Fails with USAGE, NO_SPACE, DATA, DEVICE (memory),
+ * Locks it as claim_take() does; its bytes stay. Fails with USAGE, NO_SPACE, DATA, DEVICE,
  * and removes the folder again then. */
 status_t claim_part(const char *part, int force, int (*is_ours)(const char *path), int *fd,
                     char **made);

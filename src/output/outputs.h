@@ -69,7 +69,7 @@ status_t outputs_foresee_plan(const outputs_t *outputs);
  * DATA, DEVICE, STOPPED. */
 status_t outputs_open_all(outputs_t *outputs);
 /* Waits for what is written of the files beside, and begins their journals, before the first chunk.
- * Collective. Fails with USAGE, NO_SPACE, DATA, DEVICE (memory). */
+ * Collective. Fails with USAGE, NO_SPACE, DATA, DEVICE. */
 status_t outputs_begin_all(outputs_t *outputs);
 
 /* Sink of a pipeline (struct pipeline_sink), for one thread: the functions write rows, weights,

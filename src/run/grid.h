@@ -42,8 +42,8 @@ status_t grid_create_all(MPI_Comm comm, const struct job *job, const struct arch
 void grid_destroy(struct grid *grid);
 
 /* Takes the lock: what is left is to be looked at once more. Fails with USAGE: another run has it
- * (still, after three seconds), or the file is not empty; with NO_SPACE, DATA, DEVICE
- * (memory). Collective. */
+ * (still, after three seconds), or the file is not empty; with NO_SPACE, DATA, DEVICE. Collective.
+ */
 status_t grid_lock_all(MPI_Comm comm, struct grid *grid);
 
 /* Rank 0, or alone: finds what is left of each part. With --force, parts that have files of another

@@ -35,13 +35,13 @@ struct before {
 /* On rank 0: finds the state of the file. `file` and `part` are set before, the descriptors -1, all
  * else 0. Unless it is complete, FILE.part is claimed, made with its folder if need be
  * (io/file_rights.h). Without a mark it must be the whole archive, unless forced. Fails with USAGE,
- * NO_SPACE, DATA, DEVICE (memory). */
+ * NO_SPACE, DATA, DEVICE. */
 status_t before_claim(struct before *before, int force);
 
 /* Claims FILE.part alone: new, or what a command that ended early has left, by its mark or
  * is_ours() (NULL: none is). Without either it must be the whole file, unless forced: `kind`
  * becomes BEFORE_UNNAMED, and the caller compares. The command that had the lock may just have
- * given the file its name: look again. Fails with USAGE, NO_SPACE, DATA, DEVICE (memory). */
+ * given the file its name: look again. Fails with USAGE, NO_SPACE, DATA, DEVICE. */
 status_t before_take(struct before *before, int force, int (*is_ours)(const char *path));
 /* Gives up what was claimed: the file is complete. */
 void before_yield(struct before *before);
