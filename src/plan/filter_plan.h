@@ -41,11 +41,10 @@ enum { FILTER_PLAN_ROWS = JOB_FILTERS + 2 };
  * (input/coefficients.h), its synthesis filter is made (synthesis_filter_make()). `backend` is
  * settled, `threads` >= 1. `choices` [filters of the plan]: as they were settled, NULL: by rule. A
  * job of voltages without filters gets one that changes nothing. Sets NULL for a job without any,
- * and on failure. Fails with USAGE: what filter_coefficients.h refuses; fewer
- * samples than taps; of dispersion no frequencies, voltages that were dedispersed before, edges out
- * of range, a chirp longer than the observation; channels that a synthesis cannot take
- * (stage_plan.h); a method that cannot do a filter; with DEVICE (memory, or a backend that this
- * build lacks). */
+ * and on failure. Fails with USAGE: what filter_coefficients.h refuses; fewer samples than taps; of
+ * dispersion no frequencies, voltages that were dedispersed before, edges out of range, a chirp
+ * longer than the observation; channels that a synthesis cannot take (stage_plan.h); a method that
+ * cannot do a filter; with DEVICE (memory, or a backend that this build lacks). */
 status_t filter_plan_create(const struct job *job, const struct archive *archive,
                             enum backend_kind backend, uint32_t threads,
                             const struct filter_choice *choices, struct filter_plan **out);
