@@ -587,7 +587,7 @@ status_t array_job_read(struct job *job, struct archive *archive)
     struct array_table *table = NULL;
     struct calc_table *calc = NULL;
     struct text packed = {0};
-    if (!job->is_array) {
+    if (!job->is_array || job->array.packed) {
         return STATUS_OK;
     }
     TRY_OUT(job->array.table ? array_table_read(job->array.table, &table)

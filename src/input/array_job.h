@@ -53,10 +53,10 @@ extern const struct description beam_file_description;
 /* Reads the files that job->array names, or what the archive states of its stations, into
  * job->array.packed; the beams of a file of weights into job->beams; from an IERS file UT1 - UTC
  * and polar motion of the observation's first sample, else they are assumed (archive->assumed).
- * Does nothing for a job without `array`. Call it once for a job. Fails with USAGE: stations whose
- * positions are not known (without beam_weights), mistakes in the table's YAML, HDF5 in place of
- * delays, an IERS file without a start time, beams or a centre that contradict the file of weights;
- * with DATA, DEVICE, STOPPED. */
+ * Does nothing for a job without `array`, or for which it was done. Fails with USAGE: stations
+ * whose positions are not known (without beam_weights), mistakes in the table's YAML, HDF5 in place
+ * of delays, an IERS file without a start time, beams or a centre that contradict the file of
+ * weights; with DATA, DEVICE, STOPPED. */
 status_t array_job_read(struct job *job, struct archive *archive);
 
 /* Pack what array_job_read() has read, and unpack it into the same job on another rank, with the

@@ -490,6 +490,10 @@ def check_recipe(array, name):
     with h5py.File(scratch(name + "-0.h5")) as file:
         same([text.decode() for text in file["beam"][...]], ["one", "two"], f"{name}: names of beams")
     ok("cal_all" in voltmill("plan", "--force", job), f"{name}: the sign of its calibrations is assumed")
+    # A time makes the job be read twice, its recipe once.
+    said = voltmill("tune", "--budget", "1", "--database", scratch("tuned.txt"), array.job(
+        name + "-tuned", [{"kind": "power", "integrate": "2 ms"}], beam_weights=scratch(name + ".bfr5"), array={}))
+    ok("the database is" in said, f"{name}: is tuned", said)
 
 
 def check_centres(array):
