@@ -57,11 +57,12 @@ status_t sample_places_bring(struct sample_places *places, const struct sample_c
         re[i] = input->re[i];
         im[i] = imaginary;
     }
-    places->known = nstreams;
     if (differs) {
+        places->known = 0; /* until they are there */
         TRY(device_write(places->device, places->re, 0, re, nstreams * sizeof *re, "offsets"));
         TRY(device_write(places->device, places->im, 0, im, nstreams * sizeof *im, "offsets"));
     }
+    places->known = nstreams;
     return STATUS_OK;
 }
 
