@@ -122,10 +122,11 @@ static status_t run_reported_all(const struct run_settings *s, struct run_option
                                .nsets = run->nsets,
                                .ranks = s->shared.ranks,
                                .began = time(NULL),
-                               .force = run->force};
+                               .force = run->force,
+                               .patience = run->patience < 0 ? CLOCK_STALL : run->patience};
     double begun = clock_now();
     run->report = s->report;
-    TRY_OUT(agree_all(MPI_COMM_WORLD, rank == 0 ? report_begin(s->report, run->force) : STATUS_OK));
+    TRY_OUT(agree_all(MPI_COMM_WORLD, rank == 0 ? report_begin(&about) : STATUS_OK));
     st = run_job_all(MPI_COMM_WORLD, run);
     about.seconds = clock_now() - begun;
     if (st == STATUS_HOLES) {

@@ -394,6 +394,8 @@ static status_t squeeze_finish_file(struct squeezing *s)
     return mark_hdf5(s->output->packed_fd, s->output->packed_path, MARK_NONE);
 }
 
+static const char made[] = ": its compressed file could not be made";
+
 static status_t squeeze_all(outputs_t *outputs, uint32_t i, uint32_t threads, double patience)
 {
     status_t st = STATUS_OK;
@@ -403,13 +405,18 @@ static status_t squeeze_all(outputs_t *outputs, uint32_t i, uint32_t threads, do
                           .threads = (uint32_t)max_u64(min_u64(threads, PACKED_ROUND), 1),
                           .patience = patience,
                           .fd = -1};
+    watchdog_t *watchdog = NULL;
+    TRY_OUT(agree_all(comm, pack_watch(outputs, s.output, patience, made, &watchdog)));
     TRY_OUT(agree_all(comm, outputs->rank == 0 ? squeeze_make_file(&s, i) : STATUS_OK));
     share_bytes_all(comm, &s.shape, sizeof s.shape);
     share_bytes_all(comm, &s.mark, sizeof s.mark);
     TRY_OUT(agree_all(comm, squeeze_begin(&s)));
+    watchdog_end(memory_move(&watchdog));
     TRY_OUT(squeeze_rounds_all(&s));
+    TRY_OUT(agree_all(comm, pack_watch(outputs, s.output, patience, made, &watchdog)));
     TRY_OUT(agree_all(comm, outputs->rank == 0 ? squeeze_finish_file(&s) : STATUS_OK));
 out:
+    watchdog_end(watchdog);
     squeeze_end(&s);
     return st;
 }

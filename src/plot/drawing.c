@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SILENT_SECONDS = 600, WORDS = 400 };
+enum { WORDS = 400 };
 
 static const char start[] = "import sys\n"
                             "sys.path.insert(0, sys.argv[1])\n"

@@ -43,8 +43,11 @@ struct drawn {
     struct text said; /* about the picture, for the user */
 };
 
+enum { SILENT_SECONDS = 600 };
+
 /* Draws. drawn_free() in any case. Main thread only (plot/source.h). Fails with USAGE, DATA, DEVICE
- * (memory; no Python with matplotlib, or one that ended badly or was silent for 600 s), STOPPED. */
+ * (memory; no Python with matplotlib, or one that ended badly or was silent for SILENT_SECONDS),
+ * STOPPED. */
 status_t drawing_make(const struct drawing *drawing, struct drawn *out);
 void drawn_free(struct drawn *drawn); /* takes {0} */
 

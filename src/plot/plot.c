@@ -12,6 +12,7 @@
 #include "job/job.h"
 #include "product/export/export_file.h"
 #include "product/product.h"
+#include "ranks/stop.h"
 #include "run/share.h"
 
 #include <fcntl.h>
@@ -314,9 +315,13 @@ static void report_keep_message(enum report_kind kind, const char *message)
     (void)text_add(&said, "%s: %s\n", report_word(kind), message);
 }
 
-status_t report_begin(const char *path, int force)
+status_t report_begin(const struct report_run *run)
 {
-    TRY(plot_check_new(path, MARK_RUN, force));
+    watchdog_t *watchdog = NULL;
+    TRY(watchdog_begin_file(run->patience, 0, run->path, "looked up", &watchdog));
+    status_t st = plot_check_new(run->path, MARK_RUN, run->force);
+    watchdog_end(watchdog);
+    TRY(st);
     display_copy(report_keep_line);
     report_copy(report_keep_message);
     return STATUS_OK;
@@ -333,6 +338,7 @@ void report_end(void)
 struct glance {
     struct text *page;
     int is_blind; /* no Python draws */
+    watchdog_t *watchdog;
 };
 
 /* Memory is the only failure that may stop the page; others are said on it. */
@@ -357,6 +363,7 @@ out:
 static status_t glance_draw(struct glance *glance, const struct drawing *drawing, const char *what)
 {
     struct drawn drawn = {.said = {0}};
+    watchdog_moved(glance->watchdog);
     status_t st = drawing_make(drawing, &drawn);
     if (st == STATUS_OK) {
         st = text_add_bytes(glance->page, drawn.picture.data, drawn.picture.length);
@@ -458,6 +465,7 @@ static status_t glance_at_product(struct glance *glance, const char *path)
 {
     status_t st = STATUS_OK;
     struct product *product = NULL;
+    watchdog_moved(glance->watchdog);
     page_add(glance->page, "<h2>%</h2>\n", path);
     if (file_format_of(path) != FILE_HDF5) {
         page_add(glance->page, "<p>%</p>\n",
@@ -535,12 +543,12 @@ out:
 }
 
 static status_t report_compose(const struct report_run *run, const struct job *job,
-                               struct text *page)
+                               watchdog_t *watchdog, struct text *page)
 {
     status_t st = STATUS_OK;
     struct text title = {0};
     struct text text = {0}; /* the job's */
-    struct glance glance = {.page = page};
+    struct glance glance = {.page = page, .watchdog = watchdog};
     const struct drawing filter = {.of = PLOT_FILTER, .job = job, .format = "html"};
     TRY_OUT(text_add_shown(&title, "voltmill: %s", text_basename(run->job)));
     text_add(page, "%s", begin);
@@ -576,13 +584,17 @@ status_t report_write(const struct report_run *run)
     struct job *job = NULL;
     struct text page = {0};
     const struct guard reads = {0};
+    watchdog_t *watchdog = NULL;
     int is_before = 0;
+    TRY_OUT(watchdog_begin_file(run->patience, SILENT_SECONDS, run->path, "composed", &watchdog));
     TRY_OUT(share_load_job(run->job, run->given, run->sets, run->nsets, &job));
-    TRY_OUT(report_compose(run, job, &page));
+    TRY_OUT(report_compose(run, job, watchdog, &page));
     TRY_OUT(page.status);
+    TRY_OUT(watchdog_begin_file(run->patience, 0, run->path, "written", &watchdog));
     TRY_OUT(plot_publish(run->path, &page, MARK_RUN, run->force, &reads, &is_before));
     display_print("%s: the report\n", run->path);
 out:
+    watchdog_end(watchdog);
     text_free(&page);
     job_destroy(job);
     return st;

@@ -43,12 +43,13 @@ struct report_run {
     double seconds;
     const char *holes; /* the message of a run that ended with HOLES; NULL: it did not */
     int force;
+    double patience; /* seconds until a file system that hangs ends the process; 0: never */
 };
 
 /* Before the run: checks that the page may be written. An earlier page of this kind is replaced,
  * other files only with `force`. Printed output, warnings and notes are kept for the page from now
  * on. Fails with USAGE, DATA, DEVICE (memory). */
-status_t report_begin(const char *path, int force);
+status_t report_begin(const struct report_run *run);
 
 /* Writes the report when the job's products are complete: on one rank alone. Pictures that cannot
  * be drawn are omitted, and the page gives the reason. Fails with NO_SPACE, DATA, DEVICE,

@@ -286,6 +286,7 @@ status_t channelise_pass_plan_all(struct channelise_pass *p)
     TRY(agree_all(pass->comm, output_spec_of_products(pass->job, p->archive, &pass->making)));
     TRY(pass_plan_all(p));
     /* Errors of later dedispersions are found before the work. */
+    TRY(pass_begin_limit_all(pass, "looked up", 0));
     TRY(agree_all(pass->comm, pass->rank == 0
                                   ? dedisperse_pass_foresee(pass, p->skip, p->work, p->later)
                                   : STATUS_OK));

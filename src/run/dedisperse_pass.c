@@ -1,11 +1,13 @@
 /* Plans dedispersions, their filterbanks there or foreseen, and does them; and the merge of series,
  * whose pipeline copies rows out of the files of several passes. */
+#include "base/clock.h"
 #include "base/display.h"
 #include "input/open.h"
 #include "io/file.h"
 #include "pipeline/pipeline_kinds.h"
 #include "product/candidates.h"
 #include "ranks/agree.h"
+#include "ranks/stop.h"
 #include "run/passes.h"
 #include "run/share.h"
 #include "tune/problem/problems.h"
@@ -279,13 +281,26 @@ status_t tuned_ask(const struct tune_problem *problem, backend_t *backend, const
                    const struct run_options *options, int may_search, uint64_t memory,
                    const uint32_t *also, struct tuning *out)
 {
+    status_t st = STATUS_OK;
+    enum { LOCKED_FOR = 10 }; /* store_put() waits so long for others */
     const struct tune_request request = {
         .search = {.is_guided = 1, .memory = memory, .repeats = 3, .rounds = 2},
         .budget = options->tune,
         .database = options->database};
-    return options->tune && may_search
-               ? tuning_now(problem, backend, spec, &request, also, out)
-               : tuning_begin(problem, backend, spec, options->database, out);
+    const char *file = options->database ? options->database : "the database of tuned kernels";
+    const double patience = options->patience < 0 ? CLOCK_STALL : options->patience;
+    watchdog_t *watchdog = NULL;
+    TRY_OUT(watchdog_begin_file(patience, LOCKED_FOR, file, "read", &watchdog));
+    TRY_OUT(tuning_begin(problem, backend, spec, options->database, out));
+    watchdog_end(memory_move(&watchdog));
+    TRY_OUT(options->tune && may_search ? tuning_now(out, &request, also) : STATUS_OK);
+    if (out->summary.timed > 0) {
+        TRY_OUT(watchdog_begin_file(patience, LOCKED_FOR, file, "written", &watchdog));
+        TRY_OUT(tuning_keep(out, options->database));
+    }
+out:
+    watchdog_end(watchdog);
+    return st;
 }
 
 status_t tuned_find(const struct tune_problem *problem, backend_t *backend, const void *spec,

@@ -459,6 +459,7 @@ status_t pass_do_all(struct pass *pass, const struct pass_kind *kind)
     pass_note_idle_ranks(pass);
     TRY(pass_work_off_all(pass));
     pass->worked_at = clock_now();
+    TRY(pass_begin_limit_all(pass, "checked against its input", 0));
     TRY(agree_all(pass->comm, pass->rank == 0 ? kind->check_input(pass) : STATUS_OK));
     pipeline_release(pass->pipeline);
     TRY(pass_finish_all(pass));

@@ -79,8 +79,8 @@ static status_t tables_write(const struct job_search *search, int force)
     struct table table = {.count = 0};
     struct guard reads = {0};
     int same = 0;
-    TRY_OUT(search->csv ? tables_look(search, 1, &table) : STATUS_OK);
-    if (!search->csv || table.is_same) {
+    TRY_OUT(tables_look(search, 1, &table));
+    if (table.is_same) {
         goto out;
     }
     const struct export_plan plan = {.path = search->csv,
@@ -98,6 +98,16 @@ out:
     return st;
 }
 
+/* Rank 0, outside of passes, which have limits of their own: begins the one of the main thread for
+ * work on files (watchdog_begin_file()), and the most that grid_lock_all() waits for a lock. */
+static status_t run_watch(const struct run_options *options, const char *file, const char *what,
+                          watchdog_t **out)
+{
+    enum { LOCKED_FOR = 4 };
+    double patience = options->patience < 0 ? CLOCK_STALL : options->patience;
+    return watchdog_begin_file(patience, LOCKED_FOR, file, what, out);
+}
+
 /* Checks that no input would be overwritten, before any file is made, removed or truncated. It is
  * the first to meet a file system of the products that hangs. */
 static status_t run_protect_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
@@ -106,14 +116,13 @@ static status_t run_protect_all(MPI_Comm comm, const struct job *job, const stru
     status_t st = STATUS_OK;
     watchdog_t *watchdog = NULL;
     int rank = agree_rank(comm);
-    double patience = options->patience < 0 ? CLOCK_STALL : options->patience;
     char *own = rank == 0 && options->tune && !options->database ? store_own() : NULL;
     const struct protect_other others[] = {{"--database", options->database},
                                            {"--csv", options->csv},
                                            {"the database", own},
                                            {"--report", options->report}};
     if (rank == 0) {
-        st = watchdog_begin_file(patience, 0, job_file(job, 0), "looked up", &watchdog);
+        st = run_watch(options, job_file(job, 0), "looked up", &watchdog);
         st = st == STATUS_OK ? protect_job(job, archive, others, 4) : st;
         watchdog_end(watchdog);
     }
@@ -127,13 +136,16 @@ static status_t run_find_left_all(MPI_Comm comm, const struct job *job,
                                   struct resume *out)
 {
     status_t st = STATUS_OK;
+    watchdog_t *watchdog = NULL;
     int rank = agree_rank(comm);
     if (rank == 0) {
         struct resume_options skip = {.force = options->force, .only_looks = comm == MPI_COMM_NULL};
-        st = resume_find(job, archive, &skip, out);
+        st = run_watch(options, job_file(job, 0), "looked up", &watchdog);
+        st = st == STATUS_OK ? resume_find(job, archive, &skip, out) : st;
         for (uint32_t i = 0; i < job->ndedisperse && st == STATUS_OK && !options->force; i++) {
             st = tables_check(&job->dedisperse[i].search, out->dedisperse[i]);
         }
+        watchdog_end(watchdog);
     }
     TRY(agree_all(comm, st));
     share_bytes_all(comm, out, sizeof *out);
@@ -274,12 +286,17 @@ static status_t run_plan_check_parts(struct grid *grid, const struct archive *ar
 {
     status_t st = STATUS_OK;
     struct run_plan *plan = NULL;
+    watchdog_t *watchdog = NULL;
+    TRY_OUT(run_watch(options, job_file(grid->job, 0), "looked up", &watchdog));
     TRY_OUT(grid_find_left(grid, archive, options, 1));
+    watchdog_end(memory_move(&watchdog)); /* plans may take longer */
     TRY_OUT(memory_zeroed(1, sizeof *plan, "the plan", &plan));
     plan->grid = grid;
     TRY_OUT(run_plan_parts(plan, archive, options));
+    TRY_OUT(run_watch(options, job_file(grid->job, 0), "looked up", &watchdog));
     TRY_OUT(room_check(&plan->room));
 out:
+    watchdog_end(watchdog);
     if (plan) {
         plan->grid = NULL;
     }
@@ -372,9 +389,15 @@ static void run_say_what_is_complete(const struct job *job, const struct resume 
 static status_t run_write_table_all(MPI_Comm comm, const struct job *job, uint32_t i,
                                     const struct run_options *options)
 {
-    return agree_all(comm, agree_rank(comm) == 0
-                               ? tables_write(&job->dedisperse[i].search, options->force)
-                               : STATUS_OK);
+    status_t st = STATUS_OK;
+    const struct job_search *search = &job->dedisperse[i].search;
+    watchdog_t *watchdog = NULL;
+    if (agree_rank(comm) == 0 && search->csv) {
+        st = run_watch(options, search->csv, "written", &watchdog);
+        st = st == STATUS_OK ? tables_write(search, options->force) : st;
+        watchdog_end(watchdog);
+    }
+    return agree_all(comm, st);
 }
 
 /* When no work is left: fails with HOLES, as the run that made the rows did, if some are NaN for
@@ -409,6 +432,8 @@ out:
 static status_t run_conclude_all(MPI_Comm comm, const struct job *job,
                                  const struct run_options *options)
 {
+    status_t st = STATUS_OK;
+    watchdog_t *watchdog = NULL;
     const int rank = agree_rank(comm);
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         TRY(run_write_table_all(comm, job, i, options));
@@ -422,7 +447,12 @@ static status_t run_conclude_all(MPI_Comm comm, const struct job *job,
         }
         printf("\n");
     }
-    return agree_all(comm, rank == 0 ? resume_judge_holes(job) : STATUS_OK);
+    if (rank == 0) {
+        st = run_watch(options, job_file(job, 0), "read again", &watchdog);
+        st = st == STATUS_OK ? resume_judge_holes(job) : st;
+        watchdog_end(watchdog);
+    }
+    return agree_all(comm, st);
 }
 
 /* Rows that are NaN do not keep other passes from being done: the first such message waits for the
@@ -497,6 +527,7 @@ static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struc
     const int was_channelised = skip->channelise;
     char holes[HOLES_BYTES] = "";
     struct device_carry between = {.are_done = skip->dedisperse};
+    watchdog_t *watchdog = NULL;
     run_share_tuning(job, options, skip, 0);
     if (!skip->channelise) {
         if (options->tune) {
@@ -507,8 +538,11 @@ static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struc
         skip->channelise = 1;
     }
     const int rank = agree_rank(comm);
-    TRY_OUT(agree_all(comm, rank == 0 ? device_carry_note_found(&between, job) : STATUS_OK));
+    st = rank == 0 ? run_watch(options, job_file(job, 0), "looked up", &watchdog) : STATUS_OK;
+    st = st == STATUS_OK && rank == 0 ? device_carry_note_found(&between, job) : st;
+    TRY_OUT(agree_all(comm, st));
     TRY_OUT(was_channelised ? dedisperse_pass_check_all(comm, job, options, skip) : STATUS_OK);
+    watchdog_end(memory_move(&watchdog));
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         if (!skip->dedisperse[i]) {
             run_share_tuning(job, options, skip, i);
@@ -521,6 +555,7 @@ static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struc
     }
     REQUIRE_OUT(holes[0] == '\0', STATUS_HOLES, "%s", holes);
 out:
+    watchdog_end(watchdog);
     opened_give_back(options->opened, device_carry_end(&between), st);
     return st;
 }
@@ -543,7 +578,10 @@ static status_t run_part_all(MPI_Comm comm, struct grid *grid, uint32_t i,
         TRY(run_passes_all(comm, part->job, archive, options, &part->left, started));
     }
     if (rank == 0 && i + 1 < grid->count) {
+        watchdog_t *watchdog = NULL;
+        TRY(run_watch(options, part->job->products[0].file, "removed", &watchdog));
         grid_remove_power(part);
+        watchdog_end(watchdog);
     }
     return STATUS_OK;
 }
@@ -554,10 +592,15 @@ static status_t run_parts_all(MPI_Comm comm, struct run_begin *begun,
 {
     status_t st = STATUS_OK;
     struct grid *grid = NULL;
+    watchdog_t *watchdog = NULL;
+    const char *file = job_file(begun->job, 0);
     const int rank = agree_rank(comm);
     TRY_OUT(grid_create_all(comm, begun->job, begun->archive, &grid));
     if (!begun->left.all) {
+        st = rank == 0 ? run_watch(options, file, "locked", &watchdog) : STATUS_OK;
+        TRY_OUT(agree_all(comm, st));
         TRY_OUT(grid_lock_all(comm, grid));
+        watchdog_end(memory_move(&watchdog));
         /* Once more: the run that had the lock may just have completed it. */
         TRY_OUT(run_find_left_all(comm, begun->job, begun->archive, options, &begun->left));
     }
@@ -572,10 +615,12 @@ static status_t run_parts_all(MPI_Comm comm, struct run_begin *begun,
         st = grid_merge_all(comm, grid, begun->archive, options);
     }
     if (rank == 0 && (st == STATUS_OK || st == STATUS_HOLES)) {
+        (void)run_watch(options, file, "finished, by removing its parts,", &watchdog);
         grid_remove(grid);
     }
 out:
     grid_destroy(grid);
+    watchdog_end(watchdog);
     return st;
 }
 

@@ -222,6 +222,9 @@ status_t tuning_search_picked(struct tuning *t, const struct tune_pick *pick,
     t->known_state = with_known.known ? t->outcome.results[known].state : TUNE_WRONG;
     TRY(tune_summarise(&t->space, &t->outcome, &t->summary));
     if (t->outcome.ok > 0) {
+        double had = t->space.is_thinned ? 0 : t->outcome.searched;
+        /* The best of a whole search took part: this one is whole, too. */
+        t->searched = t->record.data && t->known_state == TUNE_OK ? fmax(had, t->searched) : had;
         memcpy(t->values, tune_space_values(&t->space, t->outcome.best),
                t->problem->nparameters * sizeof *t->values);
         t->found = TUNE_EXACT;
@@ -233,7 +236,6 @@ status_t tuning_search_picked(struct tuning *t, const struct tune_pick *pick,
 static status_t tuning_search_within(struct tuning *t, const struct tune_request *request,
                                      const struct tune_time *time, const uint32_t *also)
 {
-    status_t st = STATUS_OK;
     uint32_t known[TUNE_PARAMETERS];
     struct tune_options options = request->search;
     struct tune_pick pick = {.only = request->only,
@@ -244,9 +246,7 @@ static status_t tuning_search_within(struct tuning *t, const struct tune_request
                              .known = t->found == TUNE_EXACT ? known : NULL};
     memcpy(known, t->values, sizeof known);
     options.time = *time;
-    TRY_OUT(tuning_search_picked(t, &pick, &options, request->log));
-    TRY_OUT(tuning_keep(t, request->database));
-out:
+    status_t st = tuning_search_picked(t, &pick, &options, request->log);
     tuning_end_space(t);
     return st;
 }
@@ -256,7 +256,7 @@ status_t tuning_search(struct tuning *t, const struct tune_request *request, con
     struct tune_time time = tune_budget_begin(request->budget);
     status_t st = tuning_search_within(t, request, &time, also);
     tune_budget_end(request->budget, &time);
-    return st;
+    return st == STATUS_OK ? tuning_keep(t, request->database) : st;
 }
 
 status_t tuning_put(const struct tuning *t, const char *database, const uint32_t *values,
@@ -280,9 +280,6 @@ status_t tuning_keep(struct tuning *t, const char *database)
     if (t->outcome.ok == 0) {
         return STATUS_OK;
     }
-    double had = t->space.is_thinned ? 0 : t->outcome.searched;
-    /* The best of a whole search took part: this one is whole, too. */
-    t->searched = t->record.data && t->known_state == TUNE_OK ? fmax(had, t->searched) : had;
     return tuning_put(t, database, t->values, t->outcome.results[t->outcome.best].seconds,
                       t->searched, t->known_state != TUNE_UNTRIED ? t->record.data : NULL);
 }
@@ -311,24 +308,22 @@ status_t tuning_forgive(const struct tune_problem *problem, backend_t *backend, 
     return st;
 }
 
-status_t tuning_now(const struct tune_problem *problem, backend_t *backend, const void *spec,
-                    const struct tune_request *request, const uint32_t *also, struct tuning *out)
+status_t tuning_now(struct tuning *t, const struct tune_request *request, const uint32_t *also)
 {
     status_t st = STATUS_OK;
     struct tune_time time = tune_budget_begin(request->budget);
     uint32_t near[TUNE_PARAMETERS];
-    TRY_OUT(tuning_begin(problem, backend, spec, request->database, out));
-    if (!tuning_is_wanted(out, &time)) {
+    if (!tuning_is_wanted(t, &time)) {
         goto out;
     }
-    memcpy(near, out->values, sizeof near);
-    also = also ? also : out->found != TUNE_NOTHING ? near : NULL;
-    st = tuning_search_within(out, request, &time, also);
-    TRY_OUT(tuning_forgive(problem, backend, st));
-    const struct tune_summary *s = &out->summary;
+    memcpy(near, t->values, sizeof near);
+    also = also ? also : t->found != TUNE_NOTHING ? near : NULL;
+    st = tuning_search_within(t, request, &time, also);
+    TRY_OUT(tuning_forgive(t->problem, t->backend, st));
+    const struct tune_summary *s = &t->summary;
     if (s->timed > 0) {
         report_note("tuned %s: %u of %u configurations timed in %.1f s, %u wrong, %u failed%s",
-                    problem->title, s->timed, s->fit, s->spent, s->wrong, s->failed,
+                    t->problem->title, s->timed, s->fit, s->spent, s->wrong, s->failed,
                     s->is_cut ? ", cut by the budget" : "");
     }
 out:

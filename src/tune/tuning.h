@@ -66,12 +66,12 @@ status_t tuning_keep(struct tuning *tuning, const char *database);
 status_t tuning_put(const struct tuning *tuning, const char *database, const uint32_t *values,
                     double seconds, double searched, const char *settled);
 
-/* For runs that tune before they begin: looks up. If the case is unknown, or from a search that had
- * less time than is left now, searches and stores the result. Reports this in a note; a search that
- * does not fit is a warning (tuning_forgive()). The caller calls tuning_end() in any case. Fails as
- * tuning_begin(); with DEVICE, and NO_SPACE or DATA (the log). */
-status_t tuning_now(const struct tune_problem *problem, backend_t *backend, const void *spec,
-                    const struct tune_request *request, const uint32_t *also, struct tuning *out);
+/* For runs that tune before they begin, after tuning_begin(): if the case is unknown, or from a
+ * search that had less time than is left now, searches. Reports this in a note; a search that does
+ * not fit is a warning (tuning_forgive()). tuning->summary.timed > 0: tuning_keep() is to follow.
+ * Fails with DEVICE, and NO_SPACE or DATA (the log). */
+status_t tuning_now(struct tuning *tuning, const struct tune_request *request,
+                    const uint32_t *also);
 
 /* Replaces USAGE, and DEVICE if the device's memory was full, by a warning and STATUS_OK; returns
  * other statuses unchanged. For searches that are optional. */

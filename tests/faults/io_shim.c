@@ -22,6 +22,8 @@
  *   SHIM_NAME      products that get their names
  *   SHIM_CLOSE     closes of x.part by the main thread; it is closed, whatever the result
  *   SHIM_MEMORY    memory that the program itself allocates
+ *   SHIM_AWAY      looks at, opens, locks, writes, syncs and renames paths that contain
+ * SHIM_AWAY_AT
  *
  *   SHIM_COUNTS=FILE  at the end writes how many calls of each name there were, a line each: as
  *                     long as none fails, N counts to that
@@ -74,13 +76,14 @@ enum counter {
     REMOVE,
     CLOSE,
     MEMORY,
+    AWAY,
     COUNTERS
 };
 static const char *const names[COUNTERS] = {
     "SHIM_WRITE",   "SHIM_ROWS",   "SHIM_CREATE",  "SHIM_RECORDS", "SHIM_HEAD",
     "SHIM_SAMPLES", "SHIM_LOOK",   "SHIM_RESUMED", "SHIM_SYNC",    "SHIM_FSYNC",
     "SHIM_RESERVE", "SHIM_OPEN",   "SHIM_MAKE",    "SHIM_LOCK",    "SHIM_CUT",
-    "SHIM_NAME",    "SHIM_REMOVE", "SHIM_CLOSE",   "SHIM_MEMORY"};
+    "SHIM_NAME",    "SHIM_REMOVE", "SHIM_CLOSE",   "SHIM_MEMORY",  "SHIM_AWAY"};
 static atomic_long calls[COUNTERS];
 
 int MPI_Init_thread(int *argc, char ***argv, int wanted, int *given);
@@ -185,19 +188,71 @@ __attribute__((destructor)) static void tell_counts(void)
     }
 }
 
-static int is_called(int fd, const char *ending)
+static int is_main_thread(void)
+{
+    return gettid() == getpid();
+}
+
+static ssize_t path_of(int fd, char path[PATH_MAX])
 {
     char link[64];
-    char path[PATH_MAX];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t length = readlink(link, path, sizeof path);
+    return readlink(link, path, PATH_MAX - 1);
+}
+
+static int is_called(int fd, const char *ending)
+{
+    char path[PATH_MAX];
+    ssize_t length = path_of(fd, path);
     size_t extra = strlen(ending);
     return length > (ssize_t)extra && memcmp(path + length - extra, ending, extra) == 0;
 }
 
-static int is_main_thread(void)
+static int away_at(const char *path)
 {
-    return gettid() == getpid();
+    const char *part = setting("SHIM_AWAY_AT");
+    return part && is_main_thread() && strstr(path, part) ? failing(AWAY) : 0;
+}
+
+static int away(int fd)
+{
+    char path[PATH_MAX] = "";
+    ssize_t length = setting("SHIM_AWAY_AT") ? path_of(fd, path) : 0;
+    path[length > 0 ? length : 0] = '\0';
+    return away_at(path);
+}
+
+static int fail_with(int error)
+{
+    errno = error;
+    return -1;
+}
+
+int stat(const char *path, struct stat *out)
+{
+    int (*real)(const char *, struct stat *);
+    void *found = next_function("stat");
+    int error = away_at(path);
+    memcpy(&real, &found, sizeof real);
+    return error ? fail_with(error) : real(path, out);
+}
+
+int lstat(const char *path, struct stat *out)
+{
+    int (*real)(const char *, struct stat *);
+    void *found = next_function("lstat");
+    int error = away_at(path);
+    memcpy(&real, &found, sizeof real);
+    return error ? fail_with(error) : real(path, out);
+}
+
+int rename(const char *from, const char *to)
+{
+    int (*real)(const char *, const char *);
+    void *found = next_function("rename");
+    int error = away_at(from);
+    memcpy(&real, &found, sizeof real);
+    return error ? fail_with(error) : real(from, to);
 }
 
 static int is_thread(const char *name)
@@ -241,6 +296,7 @@ ssize_t pwrite(int fd, const void *data, size_t bytes, off_t offset)
     ssize_t (*real)(int, const void *, size_t, off_t);
     void *found = next_function("pwrite");
     int error = write_error(fd, offset);
+    error = error ? error : away(fd);
     memcpy(&real, &found, sizeof real);
     if (error != 0 && error != SHORT) {
         errno = error;
@@ -312,7 +368,8 @@ int fdatasync(int fd)
 int fsync(int fd)
 {
     int is_ours = is_called(fd, ".part") || is_called(fd, ".journal");
-    return call_fd("fsync", fd, is_ours ? failing(FSYNC) : 0);
+    int error = is_ours ? failing(FSYNC) : 0;
+    return call_fd("fsync", fd, error ? error : away(fd));
 }
 
 int fallocate(int fd, int mode, off_t offset, off_t bytes)
@@ -362,6 +419,7 @@ int flock(int fd, int operation)
     int (*real)(int, int);
     void *found = next_function("flock");
     int error = is_called(fd, ".part") ? failing(LOCK) : 0;
+    error = error ? error : away(fd);
     memcpy(&real, &found, sizeof real);
     if (error != 0) {
         errno = error;
@@ -381,6 +439,7 @@ int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsign
         raise(SIGKILL);
     }
     int error = failing(NAME);
+    error = error ? error : away_at(from);
     if (error != 0) {
         errno = error;
         return -1;
@@ -453,6 +512,7 @@ int open(const char *path, int flags, ...)
     int is_ours = is_program(__builtin_return_address(0));
     int error = is_ours && strstr(path, ".h5") ? failing(OPEN) : 0;
     error = error == 0 && is_ours && flags & O_CREAT ? failing(MAKE) : error;
+    error = error == 0 && is_ours ? away_at(path) : error;
     if (error != 0) {
         errno = error;
         return -1;

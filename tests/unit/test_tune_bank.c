@@ -428,6 +428,15 @@ static void old_records_are_not_read(void **state)
     backend_close(backend);
 }
 
+/* Looks up, searches and keeps, as a run does. */
+static void tune(backend_t *backend, const struct channelise_spec *spec,
+                 const struct tune_request *request, struct tuning *t)
+{
+    assert_int_equal(tuning_begin(&tune_ppf, backend, spec, request->database, t), STATUS_OK);
+    assert_int_equal(tuning_now(t, request, NULL), STATUS_OK);
+    assert_int_equal(tuning_keep(t, request->database), STATUS_OK);
+}
+
 /* A run takes what a cut search has found, unless it has more time. */
 static void more_time_searches_on(void **state)
 {
@@ -445,13 +454,13 @@ static void more_time_searches_on(void **state)
     struct tune_budget budget = {.seconds = 60, .spent = 50, .problems = 2};
     const struct tune_request request = {
         .search = {.is_guided = 1, .repeats = 1}, .database = database, .budget = &budget};
-    assert_int_equal(tuning_now(&tune_ppf, backend, &spec, &request, NULL, &t), STATUS_OK);
+    tune(backend, &spec, &request, &t);
     kept(backend, &spec, words, &found);
     assert_true(t.found == TUNE_EXACT && found.seconds < 1e-8);
     assert_true(budget.spent < 51);
     tuning_end(&t);
     budget.spent = 0;
-    assert_int_equal(tuning_now(&tune_ppf, backend, &spec, &request, NULL, &t), STATUS_OK);
+    tune(backend, &spec, &request, &t);
     kept(backend, &spec, words, &found);
     assert_true(t.found == TUNE_EXACT && found.seconds > 1e-8 && isinf(found.searched));
     assert_true(budget.spent > 0);
