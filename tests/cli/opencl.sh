@@ -243,6 +243,9 @@ products: [{kind: voltages, file: wide.h5, bits: 32}]
 YAML
 fails "a plan of a synthesis of 2^24 + 2 points" 2 'transforms of 16777218 points, but backend opencl makes at most 2\^24 points' \
     "$voltmill" plan wide.yaml
+# A driver that is broken is no GPU, and no later error is blamed on it.
+fails "too few samples, and a broken driver" 2 'samples hold 4 raw spectra of' env LD_PRELOAD="$shim" SHIM_BROKEN=1 \
+    "$voltmill" plan many.yaml --set channelise.backend=auto --set channelise.channels=67108864 --set channelise.taps=8
 rm zeros.raw
 
 # V of channel 0 of real samples is zero, or what rounding leaves.

@@ -7,6 +7,7 @@
  *   SHIM_WRONG=TEXT kernels whose build options hold TEXT do nothing, and that quickly
  *   SHIM_WRITE=N    the N-th transfer to the device fails, once
  *   SHIM_WAIT=N     the N-th time that the thread "reader" waits for the device fails, once
+ *   SHIM_BROKEN=1   platforms cannot be listed
  *   SHIM_LIST=FILE  nothing fails: a line in FILE for each "context", and "pinned" buffer, that is
  *                   made, for each "write" to the device and "kernel" that is started, and for each
  *                   list of platforms, which says the devices that a driver may see, and the
@@ -74,7 +75,8 @@ cl_int clGetPlatformIDs(cl_uint room, cl_platform_id *platforms, cl_uint *count)
     memcpy(&real, &found, sizeof real);
     snprintf(line, sizeof line, "sees %s by %s", sees ? sees : "all", ways ? ways : "any");
     list(line);
-    return real(room, platforms, count);
+    return room > 0 && setting("SHIM_BROKEN") ? CL_OUT_OF_HOST_MEMORY
+                                              : real(room, platforms, count);
 }
 
 /* Whether a kernel is one of SHIM_WRONG. */

@@ -265,7 +265,10 @@ int backend_has_gpu(void)
     struct device_info *devices = NULL;
     uint32_t count = 0;
     /* No platform, or a broken one, is no GPU. */
-    int has = device_list(&devices, &count) == STATUS_OK && count > 0 && devices[0].is_gpu;
+    if (device_list(&devices, &count) != STATUS_OK) {
+        report_clear();
+    }
+    int has = count > 0 && devices[0].is_gpu;
     free(devices);
     return has;
 }
