@@ -5,6 +5,7 @@
 #include "base/status.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -239,6 +240,12 @@ void report_say(enum report_kind kind, const char *format, ...)
     }
     report_show();
     fprintf(stderr, "%s: %s\n", report_word(kind), message);
+}
+
+int report_is_read(int milliseconds)
+{
+    struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
+    return poll(&out, 1, milliseconds) != 0;
 }
 
 void report_relay(void (*relay)(enum report_kind kind, const char *message))

@@ -85,6 +85,10 @@ void report_say(enum report_kind kind, const char *format, ...)
 #define report_note(...) report_say(REPORT_NOTE, __VA_ARGS__)
 #define report_warn_loudly(...) report_say(REPORT_LOUD, __VA_ARGS__)
 
+/* Returns whether stderr takes a line within that many milliseconds. A full pipe or a paused
+ * terminal (Ctrl-S) does not: who prints there waits until it does. Any thread. */
+int report_is_read(int milliseconds);
+
 /* Sends all warnings and notes to `relay` instead of stderr, from the thread that reports them. For
  * a process that works for another one and has no terminal. */
 void report_relay(void (*relay)(enum report_kind kind, const char *message));

@@ -101,7 +101,7 @@ void progress_show(struct progress *progress, uint64_t done)
         progress->done = done;
         progress->changed = now;
     }
-    if (progress->pause <= 0 || now - progress->shown < progress->pause) {
+    if (progress->pause <= 0 || now - progress->shown < progress->pause || !report_is_read(0)) {
         return;
     }
     size_t width = progress->is_in_place ? progress_width() : LINE - 1;
@@ -120,7 +120,7 @@ void progress_show(struct progress *progress, uint64_t done)
 
 void progress_end(struct progress *progress)
 {
-    if (progress->drawn) {
+    if (progress->drawn && report_is_read(0)) {
         fprintf(stderr, "\r%*s\r", (int)min_u64(progress->drawn, progress_width()), "");
         progress->drawn = 0;
         fflush(stderr);

@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -45,6 +46,18 @@ static int is_interrupted; /* by a first SIGINT */
 
 /* The main thread's. */
 static double looked;
+
+/* Prints unless no one reads: a process that waited to print would not end in time. */
+__attribute__((format(printf, 1, 2))) static void stop_print(const char *format, ...)
+{
+    enum { PATIENCE = 50 }; /* ms */
+    va_list args;
+    va_start(args, format);
+    if (report_is_read(PATIENCE)) {
+        vdprintf(STDERR_FILENO, format, args);
+    }
+    va_end(args);
+}
 
 static int stop_told_signal(void)
 {
@@ -142,7 +155,7 @@ void stop_ask(int how)
         gone = is_dropped && peers ? peers_find_gone(peers) : gone;
         if (is_dropped && is_speaker && gone < 0 && limit_status == STATUS_STOPPED) {
             /* On a terminal, over a line of progress. */
-            dprintf(STDERR_FILENO, isatty(STDERR_FILENO) ? "\r%-78s\n" : "%s\n", "stopping ...");
+            stop_print(isatty(STDERR_FILENO) ? "\r%-78s\n" : "%s\n", "stopping ...");
         }
     }
     pthread_mutex_unlock(&lock);
@@ -230,10 +243,10 @@ static void stop_say_what_is_left(void)
         snprintf(done, sizeof done, "%llu of %llu chunks are done, ",
                  (unsigned long long)chunks_done, (unsigned long long)chunks);
     }
-    dprintf(STDERR_FILENO, "stopped: %s%s; run the same command to resume\n", done,
-            awaited[0]                         ? awaited
-            : atomic_load(&asked) == STOP_DROP ? "unfinished chunks were discarded"
-                                               : "the last work took too long");
+    stop_print("stopped: %s%s; run the same command to resume\n", done,
+               awaited[0]                         ? awaited
+               : atomic_load(&asked) == STOP_DROP ? "unfinished chunks were discarded"
+                                                  : "the last work took too long");
 }
 
 /* Returns whether another rank has reported why all end. It may have ended since, but not before
@@ -255,15 +268,15 @@ static _Noreturn void stop_end_process(void)
         st = STATUS_DEVICE;
         peers_name(peers, gone, name);
         if (peers_is_first(peers) && !stop_is_told() && report_claim()) {
-            dprintf(STDERR_FILENO, "error: %s has died: run the same command to resume\n", name);
+            stop_print("error: %s has died: run the same command to resume\n", name);
             peers_send(peers, stop_told_signal(), st);
         }
     } else if (is_stopped && is_speaker && report_claim()) {
         stop_say_what_is_left();
     } else if (st != STATUS_STOPPED && is_speaker && !atomic_load(&is_concluded)) {
         /* The error itself was printed when it came. */
-        dprintf(STDERR_FILENO, "note: the last work took too long to end; chunks that are done are "
-                               "kept: run the same command to resume\n");
+        stop_print("note: the last work took too long to end; chunks that are done are "
+                   "kept: run the same command to resume\n");
     }
     _exit(st);
 }
@@ -275,7 +288,7 @@ static void stop_note_what_it_waits_for(void)
     if (!is_speaker && awaited[0] && peers && gone < 0) {
         char name[PEERS_NAME];
         peers_name(peers, peers_rank(peers), name);
-        dprintf(STDERR_FILENO, "note: %s: %s\n", name, awaited);
+        stop_print("note: %s: %s\n", name, awaited);
     }
 }
 
@@ -323,9 +336,9 @@ static _Noreturn void watchdog_end_process(const char *message)
     pthread_mutex_unlock(&lock);
     stop_tell_peers(st);
     if (rank >= 0) {
-        fprintf(stderr, "error: %s has been stopped: cannot continue without it\n", name);
+        stop_print("error: %s has been stopped: cannot continue without it\n", name);
     } else {
-        fprintf(stderr, "error: %s\n", message);
+        stop_print("error: %s\n", message);
     }
     _exit((int)st);
 }
@@ -439,7 +452,7 @@ static _Noreturn void watch_end(const char *message)
 {
     if (report_claim()) {
         stop_tell_peers(STATUS_DEVICE);
-        fprintf(stderr, "error: %s\n", message);
+        stop_print("error: %s\n", message);
     }
     pthread_mutex_lock(&lock);
     _exit(atomic_load(&is_concluded) ? limit_status : STATUS_DEVICE);

@@ -81,15 +81,15 @@ done
 # Work in flight is dropped at once, or after eight seconds; a second SIGINT does not wait at all. One chunk of some
 # 180 blocks, each of which takes most of a second: minutes, asleep.
 "$python" - "${slow[@]}" "$voltmill" <<'PYTHON'
-import os, signal, subprocess, sys, time
+import fcntl, os, signal, subprocess, sys, time
 
-def begin(*words, ranks=1, **settings):
+def begin(*words, ranks=1, stderr=subprocess.PIPE, **settings):
     for name in ("power.h5.journal", "power.h5.part", "spectra.h5.journal", "spectra.h5.part"):
         if os.path.exists(name):
             os.remove(name)
     program = [*sys.argv[1:-1], *(f"{name}={value}" for name, value in settings.items()), sys.argv[-1], "run", "job.yaml"]
     launcher = ["mpirun", "-n", str(ranks)] if ranks > 1 else []
-    run = subprocess.Popen([*launcher, *program, *words], stderr=subprocess.PIPE, text=True)
+    run = subprocess.Popen([*launcher, *program, *words], stderr=stderr, text=True)
     while not os.path.exists("power.h5.journal"):
         time.sleep(0.01)
     time.sleep(0.3)
@@ -157,8 +157,23 @@ drops = "Open MPI) 4" not in subprocess.run(["mpirun", "--version"], stdout=subp
 ok(drops or ("note: rank 1 on " in error and "the file system delays the flush of spectra.h5" in error),
    "of another rank, too", error)
 ok(drops or error.count("stopped: ") == 1, "and one rank speaks", error)
+
+# Standard error that takes nothing, as of a terminal that is paused (Ctrl-S).
+unread, full = os.pipe()
+os.write(full, bytes(fcntl.fcntl(full, 1032)))  # F_GETPIPE_SZ
+run = begin("--progress", "0.01", SHIM_NAP=4, stderr=full)
+size, end_at = os.path.getsize("power.h5.journal"), time.time() + 60
+while os.path.getsize("power.h5.journal") < size + 1000 and time.time() < end_at:
+    time.sleep(0.01)
+ok(time.time() < end_at, "progress that no one reads is skipped")
+run.terminate()
+try:
+    ok(run.wait(60) == 75, "nor does it keep a run from stopping")
+except subprocess.TimeoutExpired:
+    ok(False, "nor does it keep a run from stopping")
+    run.kill()
 PYTHON
-count=$((count + 15))
+count=$((count + 17))
 clear_all
 runs "what it left is no hindrance" "$voltmill" run job.yaml
 plan
