@@ -250,6 +250,10 @@ def mock_guppi_packets():
              "PKTSIZE 64 and PIPERBLK 4 (of 512 bytes in a block) differ: PIPERBLK is used")
     guppi_is("PKTSIZE and PIPERBLK agree", counts("a.raw", ten, lambda i: 4 * i, 128, PIPERBLK=4), ten)
     guppi_is("no PKTIDX", counts("a.raw", ten, lambda i: None), ten, "no PKTIDX: blocks are taken to follow each other")
+    for told, by in ("PKTIDX is 7 in all blocks: ignored", lambda i: 7), ("PKTIDX is 0 in the first two blocks: ignored", lambda i: 64 * max(0, i - 1)):
+        guppi_is("PKTIDX of BLADE", counts("a.raw", ten, by), ten, told)
+    said = voltmill("info", counts("a.raw", ten, lambda i: 64 * max(0, i - 1) + 64 * (i > 5)), status=4)
+    ok("blocks are repeated or out of order" in said, "a block that is repeated, and a gap", said)
     files = [counts(f"f{k}.raw", ten[:, :, 64 * low:64 * high], lambda i: None) for k, (low, high) in enumerate(((0, 9), (9, 11)))]
     guppi_is("no PKTIDX in two files of one start", files, ten, "no PKTIDX: blocks, and files, are taken to follow each other")
     guppi_is("PKTSTART within the first block", counts("a.raw", ten, lambda i: 992 + 4 * i, 128, PKTSTART=994), ten,
@@ -301,6 +305,13 @@ def mock_guppi_beams():
         same(np.moveaxis(found, 1 - axis, 0)[0], expected, f"GUPPI RAW of {kind}, {more}: {aspects} {('antennas', 'beams')[axis]}")
         ok(freq[0] == 1398.5e6 and start == (59000, 1000.5) and len(gaps) == 0, "frequencies and start", freq, start, gaps)
         ok(told in assumed("beams") if told else not assumed("beams"), f"says {told or 'nothing'}", assumed("beams"))
+    path, expected = write("<f2", 2, NBEAM=2, NANTS=2, OBSBW=8.0)  # BLADE: OBSBW is that of both beams
+    found, freq, *_ = voltages("beams", path)
+    same(found[0], expected, "BLADE's beams: every sample")
+    same(freq, 1398.5e6 + 1e6 * np.arange(4), "BLADE's beams: frequencies")
+    ok("OBSBW is that of all OBSNCHAN channels" in assumed("beams"), "BLADE's beams: it is told", assumed("beams"))
+    said = voltmill("info", write("<f2", 2, NANTS=2, OBSBW=8.0)[0], status=4)
+    ok("coarse channels of 2e+06 Hz" in said, "antennas of another OBSBW are refused", said)
     said = voltmill("info", write("<f4", 1, NBEAMS=1, NBITS=8)[0], status=4)
     ok("NBITS = 8 and DATATYPE = FLOAT, expected 16 or 32" in said, "floats of 8 bits are refused", said)
 

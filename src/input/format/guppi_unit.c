@@ -123,6 +123,25 @@ uint64_t guppi_unrepeated(const struct guppi_file *files, size_t count,
                : 0;
 }
 
+/* PKTIDX that is the same in all blocks counts nothing; BLADE's, which the second block repeats,
+ * counts the samples of the blocks before the last one. */
+static status_t guppi_ignore_packets(struct guppi_file *file)
+{
+    struct guppi_blocks *of = &file->blocks;
+    if (!of->has_packets || of->count < 2 || of->items[1].packet != of->items[0].packet) {
+        return STATUS_OK;
+    }
+    uint64_t step = of->count > 2 ? of->items[2].packet - of->items[1].packet : 0;
+    int is_even = step == 0 || step == of->items[1].stored;
+    for (size_t i = 3; i < of->count; i++) {
+        is_even = is_even && of->items[i].packet - of->items[i - 1].packet == step;
+    }
+    of->has_packets = !is_even;
+    return assume_if(is_even, &file->archive->assumed,
+                     "PKTIDX is %" PRIu64 " in %s blocks: ignored", of->items[0].packet,
+                     step == 0 ? "all" : "the first two");
+}
+
 /* Lists the growths of PKTIDX from block to block, within files and from file to file. */
 static status_t guppi_find_growths(struct guppi_file *files, size_t count,
                                    struct guppi_growths *out)
@@ -457,6 +476,9 @@ status_t guppi_place_files(struct guppi_file *files, size_t count)
 {
     status_t st = STATUS_OK;
     struct guppi_growths growths = {.items = NULL};
+    for (size_t i = 0; i < count; i++) {
+        TRY_OUT(guppi_ignore_packets(&files[i]));
+    }
     TRY_OUT(guppi_find_growths(files, count, &growths));
     struct guppi_choice choice = guppi_choose(&files[0].guppi, &growths);
     uint64_t earliest = UINT64_MAX;

@@ -134,6 +134,7 @@ static status_t guppi_read_streams(const struct ascii *header, char **assumed, s
     char type[ASCII_VALUE] = "";
     uint64_t stations = 1;
     uint64_t channels = 0;
+    uint64_t beams = 0;
     uint64_t pols = 0;
     uint64_t bits = 8;
     TRY(ascii_u64(header, "OBSNCHAN", 1, MOST_CHANNELS, &channels, NULL));
@@ -147,6 +148,8 @@ static status_t guppi_read_streams(const struct ascii *header, char **assumed, s
     TRY(ascii_u64(header, "NBITS", 2, FLOAT, &bits, ASCII_MAYBE));
     ascii_find(header, "DATATYPE", type);
     out->is_float = bits == FLOAT || strncasecmp(type, "FLOAT", 5) == 0;
+    TRY(ascii_u64(header, "NBEAM", 0, MOST_STATIONS, &beams, ASCII_MAYBE)); /* of BLADE */
+    out->are_beams = out->are_beams || (out->is_float && stations > 1 && beams == stations);
     REQUIRE(bits == 16 || (out->is_float ? bits == FLOAT : bits == 2 || bits == 4 || bits == 8),
             STATUS_DATA, "%s: NBITS = %" PRIu64 "%s, expected %s", header->path, bits,
             out->is_float ? " and DATATYPE = FLOAT" : "",
@@ -233,6 +236,12 @@ static status_t guppi_read_band(struct guppi_file *file)
     uint64_t products = 0;
     TRY(guppi_read_rates(file));
     double each = fabs(out->width_hz) / out->channels;
+    if (out->are_beams && out->stations > 1 &&
+        fabs(out->seconds * each / out->stations - 1) < 0.01) {
+        TRY(assume(&file->archive->assumed, "OBSBW is that of all OBSNCHAN channels, as TBIN is"));
+        out->width_hz /= out->stations;
+        each /= out->stations;
+    }
     double rates = 1 / (out->seconds * each);
     out->is_complex = layout->has_domain ? layout->is_complex : rates < 1.75;
     int is_known = rates > 0.99 && rates < 2.01 && (out->is_complex || rates > 1.99);
