@@ -304,7 +304,7 @@ for name in "Stokes_I", "beam_power", "intensity", "waterfall", "dynspec":
        f"real numbers called {name}: no voltages", told)
     case(f"voltages beside {name}", root(plain, v=order("tr"), **{name: np.ones((N, 100), "f4")}), "tr", one)
     case(f"complex numbers called {name}", root(plain, **{name: pairs("t", "c8")}), "t", one, expected=order("t", "f8").reshape(N, 1, 1, 2))
-for name, kind in ("visdata", "c8"), ("vis", "c8"), ("correlator_data", "f4"), ("wfall", "f4"), ("data_freq_time", "f4"):
+for name, kind in ("visdata", "c8"), ("vis", "c8"), ("correlator_data", "f4"), ("wfall", "f4"), ("data_freq_time", "f4"), ("XX", "f4"):
     with h5py.File(scratch("powers.h5"), "w") as file:
         root(plain, **{name: order("tcp", "f4")[..., 0] if kind == "f4" else pairs("t", kind)})(file)
     told = json.loads(voltmill("info", "--json", "powers.h5"))

@@ -131,7 +131,13 @@ const char *propose_power_word(const char *name, int is_real)
             return powers[i];
         }
     }
-    return strcmp(plain, "vis") == 0 ? "vis" : NULL;
+    static const char *const whole[] = {"vis", "xx", "yy", "rr", "ll"};
+    for (size_t i = 0; i < (is_real ? sizeof whole / sizeof *whole : 1); i++) {
+        if (strcmp(plain, whole[i]) == 0) {
+            return whole[i];
+        }
+    }
+    return NULL;
 }
 
 /* Returns whether values of a meaning can have a unit. */
