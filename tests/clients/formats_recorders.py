@@ -236,6 +236,8 @@ def mock_guppi_packets():
     guppi_is("two blocks and a gap that nothing proves", counts("a.raw", volts, lambda i: 8 * i, 128), gap,
              "PKTSIZE 128 says what PKTIDX counts, but no two blocks that follow each other prove it: gaps follow from it",
              [(64, 64)])
+    guppi_is("two blocks of 2.56 packets, which are counted as 2", counts("a.raw", volts, lambda i: 2 * i, 200), volts, "blocks by that number")
+    ok("gaps follow from it" in voltmill("info", counts("a.raw", volts, lambda i: 3 * i, 200)), "and as 3")
     guppi_is("nine blocks that grow alike", counts("a.raw", ten, lambda i: 7 * i, 128), ten,
              "PKTIDX grows by 7 from block to block, beside PKTSIZE 128: it is taken to count blocks by that number")
     lost = np.concatenate([ten[:, :, :256], np.zeros((1, 2, 64, 2)), ten[:, :, 256:]], axis=2)

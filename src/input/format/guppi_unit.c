@@ -206,6 +206,14 @@ static enum guppi_kind guppi_named_kind(const struct guppi *guppi)
     return guppi->block_packets > 0 ? BY_PIPERBLK : guppi->packet_bytes > 0 ? BY_PKTSIZE : KINDS;
 }
 
+/* Whether PKTIDX grows by the whole packets of a block, which has a part of another one. */
+static int guppi_is_rounded(const struct guppi *guppi, uint64_t grows)
+{
+    const uint64_t bits = (guppi->stored - guppi->overlap) * guppi->step_bits;
+    const uint64_t packet = 8 * guppi->packet_bytes;
+    return packet > 0 && bits % packet != 0 && grows == bits / packet;
+}
+
 struct guppi_choice {
     enum guppi_kind kind; /* KINDS: unknown */
     int is_proven;
@@ -228,7 +236,8 @@ static struct guppi_choice guppi_choose(const struct guppi *guppi,
             choice = (struct guppi_choice){kind, 1, 2 * unrepeated > proofs};
         }
     }
-    int is_regular = growths->nleast >= ENOUGH && 2 * growths->nleast >= growths->count;
+    int is_regular = 2 * growths->nleast >= growths->count &&
+                     (growths->nleast >= ENOUGH || guppi_is_rounded(guppi, growths->least));
     if (best == 0 && growths->count > 0 && (is_regular || choice.kind == KINDS)) {
         choice = (struct guppi_choice){.kind = BY_GROWTH};
     }
@@ -310,7 +319,8 @@ static status_t guppi_check_overlap(const struct guppi_file *file,
         struct guppi_unit unit = guppi_unit_of(kinds[i], guppi, growths->least);
         uint64_t samples = 0;
         int is_count = guppi_unit_count(unit, growths->least, &samples);
-        TRY(!is_count || 2 * samples <= guppi->stored || samples >= guppi->stored
+        TRY(!is_count || 2 * samples <= guppi->stored || samples >= guppi->stored ||
+                    guppi_is_rounded(guppi, growths->least)
                 ? STATUS_OK
                 : guppi_refuse_overlap(
                       file, kinds[i] == BY_PKTSIZE ? "PKTIDX and PKTSIZE say" : "PKTIDX says",
