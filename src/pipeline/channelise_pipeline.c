@@ -595,8 +595,15 @@ static status_t channelising_prepare(void *context, void *of)
         if (its == 0) {
             continue; /* the others reach farther into the observation */
         }
-        TRY(channelise_plan_counted(work, i, first, its, &slot->counted[i]));
         TRY(channelise_plan_samples_of(work, i, first, its, reach));
+        /* Blocks share samples, but each missing one is counted once for a bank: the last block
+         * also counts those of its overlap, as no other block reads them first. */
+        slot->counted[i] = reach[0];
+        if (first + its < work->banks[i].spectra) {
+            struct overlap_rows next[FILTER_PLAN_ROWS];
+            TRY(channelise_plan_samples_of(work, i, first + its, 1, next));
+            slot->counted[i].end = next[0].first;
+        }
         slot->farthest = reach[0].end > most ? i : slot->farthest;
         most = reach[0].end > most ? reach[0].end : most;
         slot->looked_at = overlap_union(slot->looked_at, slot->counted[i]);

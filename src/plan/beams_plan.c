@@ -1,8 +1,6 @@
 /* Directions of beams become phases relative to the array's centre. */
 #include "plan/beams_plan.h"
 
-#include "compute/shared/beam_weights.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -338,12 +336,6 @@ status_t beams_plan_begin(const struct channelise_plan *work, uint32_t first_str
     *step = beams_plan_group(work, first_stream, streams);
     return memory_zeroed((size_t)step->beams * work->array->stations, 2 * sizeof *step->delays,
                          "delays", &step->delays);
-}
-
-uint64_t beams_plan_bytes(const struct channelise_plan *work, uint32_t bank, uint32_t streams)
-{
-    return beams_plan_group(work, 0, streams).beams * work->array->stations * 2 * sizeof(double) +
-           beam_spec_bytes(&work->beams->spec[bank]);
 }
 
 /* Goes to a step of the grid. The step after the last one begins where that ends. */

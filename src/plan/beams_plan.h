@@ -41,9 +41,6 @@ struct beams_step beams_plan_group(const struct channelise_plan *work, uint32_t 
  */
 status_t beams_plan_begin(const struct channelise_plan *work, uint32_t first_stream,
                           uint32_t streams, struct beams_step *step);
-/* Returns the bytes of host memory of a bank, only for work with beams (work->beams): delays of the
- * beams of `streams` streams of products, and the bank's weights, of all beams. */
-uint64_t beams_plan_bytes(const struct channelise_plan *work, uint32_t bank, uint32_t streams);
 
 /* Returns whether spectra that a stage after a bank leaves are needed. Sets its specification in
  * any case, for blocks of `units` units of a group of streams; for BETWEEN_BANK, of spectra as the

@@ -2,12 +2,14 @@
 #include "plan/budget.h"
 
 #include "compute/device_side.h"
+#include "compute/shared/beam_weights.h"
 #include "plan/beams_plan.h"
 #include "plan/plan_products.h"
 #include "plan/visibilities_plan.h"
 #include "product/codec.h"
 #include "product/contents.h"
 #include "product/export/export_rows.h"
+#include "product/flagged.h"
 #include "product/ifs.h"
 #include "product/medians.h"
 
@@ -92,9 +94,11 @@ static uint64_t budget_stage_bytes(const struct channelise_plan *work,
                          ? between_bytes(work->backend, &between, memory)
                          : 0;
         }
-        /* The plan's own. */
-        bytes +=
-            work->beams && memory == MEMORY_HOST ? beams_plan_bytes(work, i, group->streams) : 0;
+        if (work->beams && memory == MEMORY_HOST) { /* delays of the plan, weights of all beams */
+            bytes += beams_plan_group(work, 0, group->streams).beams * work->array->stations * 2 *
+                         sizeof(double) +
+                     beam_spec_bytes(&work->beams->spec[i]);
+        }
     }
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         struct correlate_spec spec;
@@ -222,6 +226,29 @@ static uint64_t budget_packets_bytes(const struct channelise_plan *work, uint64_
     return most;
 }
 
+/* Bytes that combining and rounding need: `rows` rows of the former; a block of rows with a scale,
+ * and the rounded form of `rows` more. */
+static uint64_t budget_held_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams,
+                                  uint64_t rows)
+{
+    const struct product_spec *spec = &work->products[i].spec;
+    const uint64_t measured = 32; /* of a line (dsp/steps.h) */
+    const uint64_t told = 12;     /* scale, offset, counts */
+    uint64_t dumps = spec->flag.is_on ? rows / flagged_cells(spec) + 1 : rows;
+    uint64_t sets = plan_products_are_put_beside(work) ? 2 : 1;
+    uint64_t combined = dumps * plan_products_combined_bytes(work, i, streams);
+    if (!quantised_is(spec)) {
+        return sets * combined;
+    }
+    uint64_t held = min_u64(spec->steps.rows, spec->rows);
+    uint64_t lines = plan_products_lines(work, i, streams);
+    uint64_t floats = product_row_bytes(spec->kind, 1, lines);
+    uint64_t beside = plan_products_weights(work, i, streams);
+    return combined + held * floats +
+           (held + rows) * (sets * floats * spec->steps.bits / 32 + beside * sizeof(float)) +
+           lines * (measured + 2 * sizeof(float) + (rows / held + 2) * told);
+}
+
 /* Bytes of all that the host keeps of a block of `spectra` spectra: all sets of buffers, weights,
  * flags, the workspace. */
 uint64_t budget_block_bytes(const struct channelise_plan *work, const struct budget_group *group,
@@ -230,7 +257,7 @@ uint64_t budget_block_bytes(const struct channelise_plan *work, const struct bud
     uint64_t held = 0;
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         uint64_t rows = channelise_plan_rows(work, i, spectra);
-        held += plan_products_held_bytes(work, i, group->streams, rows);
+        held += budget_held_bytes(work, i, group->streams, rows);
     }
     return backend_abilities(work->backend)->slots *
                budget_slot_bytes(work, group, spectra, MEMORY_HOST) +

@@ -241,11 +241,6 @@ status_t channelise_plan_samples(const struct channelise_plan *work, uint64_t fi
 status_t channelise_plan_samples_of(const struct channelise_plan *work, uint32_t bank,
                                     uint64_t first, uint64_t count, struct overlap_rows *rows);
 
-/* Computes the samples, numbered likewise, whose missing ones such spectra of a block count: blocks
- * share samples, but each is counted once for a bank. Fails likewise. */
-status_t channelise_plan_counted(const struct channelise_plan *work, uint32_t bank, uint64_t first,
-                                 uint64_t count, struct overlap_rows *out);
-
 /* Sets how a stage of bank i shares samples, for blocks of `units` units: the first bank's stage
  * unpacks samples for all that take them. */
 void channelise_plan_share_samples(const struct channelise_plan *work, uint32_t i, uint64_t units,

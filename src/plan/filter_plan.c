@@ -516,21 +516,6 @@ status_t channelise_plan_samples_of(const struct channelise_plan *work, uint32_t
     return needs_find(work, needs, 0, rows);
 }
 
-/* The last block also counts missing samples of its overlap: no other block reads them first. */
-status_t channelise_plan_counted(const struct channelise_plan *work, uint32_t bank, uint64_t first,
-                                 uint64_t count, struct overlap_rows *out)
-{
-    struct overlap_rows mine[FILTER_PLAN_ROWS];
-    struct overlap_rows next[FILTER_PLAN_ROWS];
-    TRY(channelise_plan_samples_of(work, bank, first, count, mine));
-    *out = mine[0];
-    if (first + count < work->banks[bank].spectra) {
-        TRY(channelise_plan_samples_of(work, bank, first + count, 1, next));
-        out->end = next[0].first;
-    }
-    return STATUS_OK;
-}
-
 uint64_t channelise_plan_most_samples(const struct channelise_plan *work, uint64_t units)
 {
     uint64_t rows[FILTER_PLAN_ROWS];

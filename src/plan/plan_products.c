@@ -616,27 +616,6 @@ uint64_t plan_products_combined_bytes(const struct channelise_plan *work, uint32
     return ifs_are_combined(spec) && bytes < plan_products_made_bytes(work, i, streams) ? bytes : 0;
 }
 
-uint64_t plan_products_held_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams,
-                                  uint64_t rows)
-{
-    const struct product_spec *spec = &work->products[i].spec;
-    const uint64_t measured = 32; /* of a line (dsp/steps.h) */
-    const uint64_t told = 12;     /* scale, offset, counts */
-    uint64_t dumps = spec->flag.is_on ? rows / flagged_cells(spec) + 1 : rows;
-    uint64_t sets = plan_products_are_put_beside(work) ? 2 : 1;
-    uint64_t combined = dumps * plan_products_combined_bytes(work, i, streams);
-    if (!quantised_is(spec)) {
-        return sets * combined;
-    }
-    uint64_t held = min_u64(spec->steps.rows, spec->rows);
-    uint64_t lines = plan_products_lines(work, i, streams);
-    uint64_t floats = product_row_bytes(spec->kind, 1, lines);
-    uint64_t beside = plan_products_weights(work, i, streams);
-    return combined + held * floats +
-           (held + rows) * (sets * floats * spec->steps.bits / 32 + beside * sizeof(float)) +
-           lines * (measured + 2 * sizeof(float) + (rows / held + 2) * told);
-}
-
 uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams)
 {
     const struct product_spec *spec = &work->products[i].spec;

@@ -50,10 +50,6 @@ int plan_products_are_put_beside(const struct channelise_plan *work);
  * are combined, if it becomes shorter; else 0. */
 uint64_t plan_products_combined_bytes(const struct channelise_plan *work, uint32_t i,
                                       uint32_t streams);
-/* Returns the bytes that combining and rounding need: `rows` rows of the former; a block of rows
- * with a scale, and the rounded form of `rows` more. */
-uint64_t plan_products_held_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams,
-                                  uint64_t rows);
 
 /* Returns the shape of a row of product i, for messages: streams and the channels of each; or, if
  * rows are combined of several streams, ifs and the channels of each from all coarse channels. */

@@ -56,10 +56,10 @@ static char peers_state(const peers_t *peers, int rank)
     return peers_birth_of(peer->process, &state) == peer->born ? state : '\0';
 }
 
-/* Whether its process exists: neither ended nor a zombie. */
-static int peers_is_there(const peers_t *peers, int rank)
+/* Whether its process has ended, or is a zombie. */
+static int peers_is_gone(const peers_t *peers, int rank)
 {
-    return peers_state(peers, rank) != '\0';
+    return peers_state(peers, rank) == '\0';
 }
 
 static void peers_destroy(peers_t *peers)
@@ -98,7 +98,7 @@ status_t peers_create_all(MPI_Comm comm, peers_t **out)
     MPI_Allgather(&mine, sizeof mine, MPI_BYTE, peers->items, sizeof mine, MPI_BYTE, comm);
     for (int i = 0; i < peers->size; i++) {
         peers->is_seen[i] = i != peers->rank && strcmp(peers->items[i].host, mine.host) == 0 &&
-                            mine.born > 0 && peers_is_there(peers, i);
+                            mine.born > 0 && !peers_is_gone(peers, i);
     }
     *out = memory_move(&peers);
 out:
@@ -118,28 +118,31 @@ static int peers_is_still(const peers_t *peers, int rank)
     return state == 'T' || state == 't';
 }
 
+/* Returns the lowest rank that is seen and is so; -1: none. */
+static int peers_find(const peers_t *peers, int (*is_so)(const peers_t *peers, int rank))
+{
+    for (int i = 0; i < peers->size; i++) {
+        if (peers->is_seen[i] && is_so(peers, i)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
 int peers_find_gone(const peers_t *peers)
 {
-    int rank = 0;
-    while (rank < peers->size && !(peers->is_seen[rank] && !peers_is_there(peers, rank))) {
-        rank++;
-    }
-    return rank < peers->size ? rank : -1;
+    return peers_find(peers, peers_is_gone);
 }
 
 int peers_find_still(const peers_t *peers)
 {
-    int rank = 0;
-    while (rank < peers->size && !(peers->is_seen[rank] && peers_is_still(peers, rank))) {
-        rank++;
-    }
-    return rank < peers->size ? rank : -1;
+    return peers_find(peers, peers_is_still);
 }
 
 int peers_is_first(const peers_t *peers)
 {
     for (int i = 0; i < peers->rank; i++) {
-        if (peers->is_seen[i] && peers_is_there(peers, i) && !peers_is_still(peers, i)) {
+        if (peers->is_seen[i] && !peers_is_gone(peers, i) && !peers_is_still(peers, i)) {
             return 0;
         }
     }
@@ -164,7 +167,7 @@ int peers_has(const peers_t *peers, long process)
 void peers_send(const peers_t *peers, int signal, int number)
 {
     for (int i = 0; i < peers->size; i++) {
-        if (peers->is_seen[i] && peers_is_there(peers, i)) {
+        if (peers->is_seen[i] && !peers_is_gone(peers, i)) {
             (void)sigqueue((pid_t)peers->items[i].process, signal,
                            (union sigval){.sival_int = number});
         }
@@ -290,7 +293,7 @@ int liveness_find_dead(liveness_t *liveness, int all)
     for (int i = 0; i < liveness->peers->size; i++) {
         int rank = all ? i : (liveness->peers->rank + 1 + i) % liveness->peers->size;
         if (liveness->peers->is_seen[rank]) {
-            if (!peers_is_there(liveness->peers, rank)) {
+            if (peers_is_gone(liveness->peers, rank)) {
                 return rank;
             }
             if (!all) {

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One backend, waiting to be taken, and the thread that opens it. */
 /* The options that a backend was opened with. */
 struct wish {
     enum backend_kind kind;
@@ -24,6 +23,7 @@ struct wish {
     struct backend_options options; /* of which `device` is the one above */
 };
 
+/* One backend, waiting to be taken, and the thread that opens it. */
 struct opened {
     int keeps;
     int rank, size; /* among the ranks of this machine */

@@ -614,64 +614,40 @@ static double search_extent(const struct search *s)
     return search_is_stopped(s) ? fmin(gone, tune_time_seconds(time)) : tune_time_seconds(time);
 }
 
-/* Searches by the options; s->outcome is empty before. */
-static status_t search_space(struct search *s)
-{
-    TRY(memory_zeroed(s->space->count, sizeof *s->outcome->results, "results",
-                      &s->outcome->results));
-    TRY(s->options->is_guided ? search_guided(s) : search_in_order(s));
-    double had = search_extent(s);
-    /* The configuration known before is timed again, to meet the same machine noise as the best of
-     * the search. It comes last, so that searches take the same course with and without it. */
-    TRY(s->options->known ? search_try_one(s, *s->options->known) : STATUS_OK);
-    TRY(s->options->rounds > 0 ? search_take_turns(s) : STATUS_OK);
-    s->outcome->searched = had;
-    return STATUS_OK;
-}
-
 status_t tune_search(const struct tune_space *space, const struct tune_options *options,
                      tune_log_t *log, const char *problem, struct tune_outcome *out)
 {
     struct search search = {
         .space = space, .options = options, .log = log, .problem = problem, .outcome = out};
     *out = (struct tune_outcome){0};
-    return search_space(&search);
+    TRY(memory_zeroed(space->count, sizeof *out->results, "results", &out->results));
+    TRY(options->is_guided ? search_guided(&search) : search_in_order(&search));
+    double had = search_extent(&search);
+    /* The configuration known before is timed again, to meet the same machine noise as the best of
+     * the search. It comes last, so that searches take the same course with and without it. */
+    TRY(options->known ? search_try_one(&search, *options->known) : STATUS_OK);
+    TRY(options->rounds > 0 ? search_take_turns(&search) : STATUS_OK);
+    out->searched = had;
+    return STATUS_OK;
 }
 
 /* ---- statistics ---- */
 
-/* Lists the rates of right configurations in ascending order, and their median. */
-static status_t statistics_sorted_rates(const struct tune_space *space,
-                                        const struct tune_outcome *outcome, double **out,
-                                        uint32_t *count, double *median)
+status_t tune_statistics(const struct tune_space *space, const struct tune_outcome *outcome,
+                         struct tune_statistics *out)
 {
-    double *rates = NULL;
+    double *rates = NULL; /* of right configurations */
     uint32_t n = 0;
+    *out = (struct tune_statistics){0};
     TRY(memory_zeroed(space->count, sizeof *rates, "rates", &rates));
     for (uint32_t i = 0; i < space->count; i++) {
         if (outcome->results[i].state == TUNE_OK && outcome->results[i].seconds > 0) {
             rates[n++] = 1 / outcome->results[i].seconds;
         }
     }
-    *median = n > 0 ? tune_median(rates, n) : 0; /* sorts them */
-    *out = rates;
-    *count = n;
-    return STATUS_OK;
-}
-
-status_t tune_statistics(const struct tune_space *space, const struct tune_outcome *outcome,
-                         struct tune_statistics *out)
-{
-    status_t st = STATUS_OK;
-    double *rates = NULL;
-    uint32_t n = 0;
-    *out = (struct tune_statistics){0};
-    TRY_OUT(statistics_sorted_rates(space, outcome, &rates, &n, &out->median));
-    if (n == 0) {
-        goto out;
-    }
     out->count = n;
-    out->best = rates[n - 1];
+    out->median = n > 0 ? tune_median(rates, n) : 0; /* sorts them */
+    out->best = n > 0 ? rates[n - 1] : 0;
     for (uint32_t i = 0; i < n; i++) {
         out->mean += rates[i] / n;
     }
@@ -680,7 +656,6 @@ status_t tune_statistics(const struct tune_space *space, const struct tune_outco
     }
     out->deviation = sqrt(out->deviation);
     out->signal_to_noise = out->deviation > 0 ? (out->best - out->mean) / out->deviation : 0;
-out:
     free(rates);
-    return st;
+    return STATUS_OK;
 }

@@ -49,7 +49,7 @@ static void quantise_destroy(void *context)
     }
 }
 
-/* Allocates the memory that plan_products_held_bytes() counts. */
+/* Allocates the memory that budget_block_bytes() counts. */
 static status_t quantise_make_room(struct quantise_step *step, uint64_t rows, uint64_t weights)
 {
     uint64_t block = min_u64(step->spec->steps.rows, step->spec->rows);
