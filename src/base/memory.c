@@ -44,6 +44,13 @@ status_t memory_grow(uint64_t count, size_t size, const char *what, void *items)
     return count & (count - 1) ? STATUS_OK : memory_grown((size_t)count + 1, size, what, items);
 }
 
+void memory_free_all(void *const *blocks, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(blocks[i]);
+    }
+}
+
 status_t memory_aligned(size_t count, size_t size, const char *what, void *out)
 {
     enum { LINE = 64, HUGE_PAGE = 2 << 20 };

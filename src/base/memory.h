@@ -37,6 +37,12 @@ status_t memory_aligned(size_t count, size_t size, const char *what, void *out);
  * contents are lost. Fails with DEVICE (memory): then *block is NULL and *room 0. */
 status_t memory_room(size_t *room, size_t count, size_t size, const char *what, void *block);
 
+/* Frees blocks, one after the other, each as free() does: MEMORY_FREE(all, of, them). */
+#define MEMORY_FREE(...)                                                                           \
+    memory_free_all((void *const[]){__VA_ARGS__},                                                  \
+                    sizeof((void *const[]){__VA_ARGS__}) / sizeof(void *))
+void memory_free_all(void *const *blocks, size_t count);
+
 /* Copies `count` runs of `run` bytes, which begin `from_step` and `to_step` bytes apart. Source and
  * target do not overlap. */
 void copy_runs(const void *from, uint64_t from_step, void *to, uint64_t to_step, uint64_t count,

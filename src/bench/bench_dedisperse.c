@@ -80,8 +80,7 @@ static status_t bench_make_delays(bench_dedisperse_t *bench)
         bench->spec.steps = &bench->steps;
     }
 out:
-    free(freq);
-    free(dms);
+    MEMORY_FREE(freq, dms);
     return st;
 }
 

@@ -234,9 +234,7 @@ static void synthesis_end(struct synthesis *bench)
     stage_destroy(bench->stage);
     buffer_destroy(bench->in);
     buffer_destroy(bench->out);
-    free(bench->dual.coeff);
-    free(bench->re);
-    free(bench->im);
+    MEMORY_FREE(bench->dual.coeff, bench->re, bench->im);
 }
 
 static status_t synthesis_design(struct synthesis *bench, const struct bench_case *c,

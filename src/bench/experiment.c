@@ -79,9 +79,7 @@ status_t experiment_replay(const struct tune_space *space, const struct tune_opt
     TRY_OUT(experiment_collect(space, measured, &played, &again));
     TRY_OUT(tune_search(&again, &free_of_time, NULL, NULL, out));
 out:
-    free(played.results);
-    free(played.values);
-    free(played.costs);
+    MEMORY_FREE(played.results, played.values, played.costs);
     return st;
 }
 

@@ -72,8 +72,7 @@ status_t correlate_create(backend_t *backend, const struct correlate_spec *spec,
     (*out)->pairs = memory_move(&pairs);
     (*out)->gains = memory_move(&gains);
 out:
-    free(pairs);
-    free(gains);
+    MEMORY_FREE(pairs, gains);
     return st;
 }
 
@@ -83,8 +82,7 @@ void correlate_destroy(correlate_t *correlate)
         void *pairs = correlate->pairs;
         float *gains = correlate->gains;
         stage_destroy(correlate);
-        free(pairs);
-        free(gains);
+        MEMORY_FREE(pairs, gains);
     }
 }
 

@@ -23,11 +23,7 @@ struct delay_model {
 void delay_model_destroy(delay_model_t *model)
 {
     if (model) {
-        free(model->vectors);
-        free(model->delays);
-        free(model->offset_m);
-        free(model->clocks);
-        free(model);
+        MEMORY_FREE(model->vectors, model->delays, model->offset_m, model->clocks, model);
     }
 }
 

@@ -134,9 +134,7 @@ status_t deripple_make(const char *who, const double *coeff, uint64_t count, uin
     *out = made;
     made.half = NULL;
 out:
-    free(made.half);
-    free(impulse);
-    free(grid);
+    MEMORY_FREE(made.half, impulse, grid);
     return st;
 }
 

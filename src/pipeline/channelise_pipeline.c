@@ -50,8 +50,7 @@ void filter_block_free(struct filter_block *block)
     for (uint32_t i = 0; i < FILTER_PLAN_ROWS - 1; i++) {
         buffer_destroy(block->rows[i]);
     }
-    free(block->re);
-    free(block->im);
+    MEMORY_FREE(block->re, block->im);
     *block = (struct filter_block){.stride = 0};
 }
 
@@ -150,12 +149,7 @@ static void channelising_drop_slot(struct slot *slot)
     filter_block_free(&slot->filtered);
     losses_free(&slot->losses);
     losses_free(&slot->unread);
-    free(slot->re);
-    free(slot->im);
-    free(slot->shifts);
-    free(slot->swapped);
-    free(slot->turns);
-    free(slot->beam_turns);
+    MEMORY_FREE(slot->re, slot->im, slot->shifts, slot->swapped, slot->turns, slot->beam_turns);
     *slot = (struct slot){0};
 }
 

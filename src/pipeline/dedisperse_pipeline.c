@@ -32,12 +32,7 @@ static void seek_destroy(seek_t *seek)
 {
     if (seek) {
         boxcar_destroy(seek->boxcar);
-        free(seek->held);
-        free(seek->share);
-        free(seek->peaks);
-        free(seek->holes);
-        free(seek->is_level);
-        free(seek);
+        MEMORY_FREE(seek->held, seek->share, seek->peaks, seek->holes, seek->is_level, seek);
     }
 }
 

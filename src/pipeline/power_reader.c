@@ -40,10 +40,7 @@ void power_reader_destroy(power_reader_t *reader)
 {
     if (reader) {
         fbh5_reader_destroy(reader->rows);
-        free(reader->bounce);
-        free(reader->bad);
-        free(reader->sums);
-        free(reader);
+        MEMORY_FREE(reader->bounce, reader->bad, reader->sums, reader);
     }
 }
 

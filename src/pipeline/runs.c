@@ -175,9 +175,7 @@ void filtered_destroy(filtered_t *filtered)
         energy_free(&filtered->energy[i]);
     }
     if (filtered) {
-        free(filtered->sums);
-        free(filtered->lost[0]);
-        free(filtered->lost[1]);
+        MEMORY_FREE(filtered->sums, filtered->lost[0], filtered->lost[1]);
     }
     free(filtered);
 }

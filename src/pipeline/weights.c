@@ -44,11 +44,7 @@ static void dumps_destroy(dumps_t *dumps)
     if (!dumps) {
         return;
     }
-    free(dumps->open);
-    free(dumps->weights);
-    free(dumps->is_unread);
-    free(dumps->holes);
-    free(dumps);
+    MEMORY_FREE(dumps->open, dumps->weights, dumps->is_unread, dumps->holes, dumps);
 }
 
 /* Dumps of a product and at most `streams` streams, or pairs of them, for blocks of up to
@@ -258,9 +254,7 @@ void weights_destroy(weights_t *weights)
     for (uint32_t i = 0; weights->streams && i < weights->nstreams; i++) {
         lacks_free(&weights->streams[i]);
     }
-    free(weights->streams);
-    free(weights->sums[0]);
-    free(weights->sums[1]);
+    MEMORY_FREE(weights->streams, weights->sums[0], weights->sums[1]);
     for (uint32_t i = 0; i < RUNS_TILE; i++) {
         runs_free(&weights->found[i]);
     }
@@ -270,9 +264,7 @@ void weights_destroy(weights_t *weights)
     shares_free(&weights->shares);
     energy_free(&weights->energy);
     filtered_destroy(weights->filtered);
-    free(weights->lost[0]);
-    free(weights->lost[1]);
-    free(weights);
+    MEMORY_FREE(weights->lost[0], weights->lost[1], weights);
 }
 
 /* Creates the weights of product i: of its streams, and of pairs of streams if it combines

@@ -121,14 +121,11 @@ void array_plan_destroy(struct array_plan *plan)
     if (plan) {
         delay_model_destroy(plan->delays);
         array_job_drop(&plan->tables);
-        free(plan->sources);
-        free(plan->station_of);
+        MEMORY_FREE(plan->sources, plan->station_of);
         for (uint32_t i = 0; i < JOB_BANKS; i++) {
-            free(plan->bands[i]);
-            free(plan->gains[i]);
+            MEMORY_FREE(plan->bands[i], plan->gains[i]);
         }
-        free(plan->factors);
-        free(plan);
+        MEMORY_FREE(plan->factors, plan);
     }
 }
 

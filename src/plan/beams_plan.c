@@ -12,9 +12,7 @@ void beams_plan_destroy(struct beams_plan *plan)
         for (uint32_t i = 0; i < JOB_BANKS; i++) {
             free(plan->weights[i]);
         }
-        free(plan->selected);
-        free(plan->names);
-        free(plan);
+        MEMORY_FREE(plan->selected, plan->names, plan);
     }
 }
 

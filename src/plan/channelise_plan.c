@@ -461,8 +461,7 @@ out:
 void channelise_plan_drop_coefficients(struct channelise_plan *work)
 {
     for (uint32_t i = 0; i < JOB_BANKS && work; i++) {
-        free(work->banks[i].coeff);
-        free(work->banks[i].folded);
+        MEMORY_FREE(work->banks[i].coeff, work->banks[i].folded);
         work->banks[i].coeff = work->banks[i].folded = NULL;
     }
 }
@@ -475,8 +474,7 @@ void channelise_plan_destroy(struct channelise_plan *work)
             free(work->products[i].sum_factors);
             flag_mask_destroy(work->products[i].mask);
             visibilities_plan_destroy(work->products[i].visibilities);
-            free(work->products[i].gains);
-            free(work->products[i].first_scales);
+            MEMORY_FREE(work->products[i].gains, work->products[i].first_scales);
         }
         free(work->products);
         beams_plan_destroy(work->beams);

@@ -65,14 +65,10 @@ static status_t dedisperse_plan_share(struct dedisperse_plan *d, const struct di
 void dedisperse_plan_destroy(struct dedisperse_plan *d)
 {
     if (d) {
-        free(d->each.dms);
-        free(d->each.coherent);
+        MEMORY_FREE(d->each.dms, d->each.coherent);
         dispersion_free(&d->delays);
         subbands_free(&d->steps);
-        free(d->each.least);
-        free(d->each.most);
-        free(d->mask);
-        free(d->ifs);
+        MEMORY_FREE(d->each.least, d->each.most, d->mask, d->ifs);
         text_free(&d->words.ifs);
         text_free(&d->words.plan);
         free(d);

@@ -428,12 +428,9 @@ void filter_plan_destroy(struct filter_plan *plan)
     for (uint32_t i = 0; plan && i < plan->count; i++) {
         stage_plan_free(&plan->stages[i].base);
         filter_coefficients_free(&plan->stages[i].made);
-        free(plan->stages[i].chirps);
-        free(plan->stages[i].deripple.half);
-        free(plan->stages[i].deripple_table);
-        free(plan->stages[i].roots);
-        free(plan->stages[i].response_of);
-        free(plan->stages[i].shift);
+        MEMORY_FREE(plan->stages[i].chirps, plan->stages[i].deripple.half,
+                    plan->stages[i].deripple_table, plan->stages[i].roots,
+                    plan->stages[i].response_of, plan->stages[i].shift);
     }
     synthesis_plan_destroy(plan ? plan->synthesis : NULL);
     free(plan);

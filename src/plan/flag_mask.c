@@ -331,12 +331,7 @@ void flag_mask_destroy(flag_mask_t *mask)
     if (mask) {
         file_close(mask->fd);
         product_destroy(mask->product);
-        free(mask->path);
-        free(mask->by_hz);
-        free(mask->ranges);
-        free(mask->theirs);
-        free(mask->touched);
-        free(mask->row);
-        free(mask);
+        MEMORY_FREE(mask->path, mask->by_hz, mask->ranges, mask->theirs, mask->touched, mask->row,
+                    mask);
     }
 }

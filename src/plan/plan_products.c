@@ -57,8 +57,7 @@ static status_t sum_factors_read(const char *path, uint32_t count, const char *w
     *out = memory_move(&weights);
 out:
     text_close(file);
-    free(text);
-    free(weights);
+    MEMORY_FREE(text, weights);
     return st;
 }
 
@@ -225,8 +224,7 @@ static status_t droop_of_stage(const struct channelise_plan *work, uint32_t numb
         gains[k] *= gain * gain;
     }
 out:
-    free(folded);
-    free(response);
+    MEMORY_FREE(folded, response);
     return st;
 }
 

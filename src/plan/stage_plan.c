@@ -120,11 +120,7 @@ status_t stage_plan_see_gaps(const struct archive *in, struct stage_plan *plan)
 
 void stage_plan_free(struct stage_plan *plan)
 {
-    free(plan->freq_hz);
-    free(plan->delay_hz);
-    free(plan->selected);
-    free(plan->gaps);
-    free(plan->stream_gaps);
+    MEMORY_FREE(plan->freq_hz, plan->delay_hz, plan->selected, plan->gaps, plan->stream_gaps);
 }
 
 /* The stage, its reach, and the archive after it. */
@@ -387,9 +383,7 @@ status_t synthesis_filter_make(struct job *job, const struct archive *archive)
     synthesise->error_db = made.error_db;
     synthesise->noise = made.noise;
 out:
-    free(prototype.coeff);
-    free(resampled);
-    free(made.coeff);
+    MEMORY_FREE(prototype.coeff, resampled, made.coeff);
     return st;
 }
 
@@ -543,7 +537,6 @@ void synthesis_plan_destroy(struct synthesis_plan *plan)
 {
     if (plan) {
         stage_plan_free(&plan->base);
-        free(plan->coeff);
-        free(plan);
+        MEMORY_FREE(plan->coeff, plan);
     }
 }

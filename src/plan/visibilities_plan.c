@@ -7,10 +7,7 @@
 void visibilities_plan_destroy(struct visibilities_plan *plan)
 {
     if (plan) {
-        free(plan->pairs);
-        free(plan->autos);
-        free(plan->antennas);
-        free(plan);
+        MEMORY_FREE(plan->pairs, plan->autos, plan->antennas, plan);
     }
 }
 

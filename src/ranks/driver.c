@@ -717,8 +717,7 @@ static void driver_end(driver_t *driver)
     for (int i = 0; driver->half && i < driver->size; i++) {
         text_free(&driver->half[i].text);
     }
-    free(driver->half);
-    free(driver->heard);
+    MEMORY_FREE(driver->half, driver->heard);
     liveness_destroy(driver->liveness);
     text_free(&driver->told);
 }

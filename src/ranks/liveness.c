@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -65,9 +64,7 @@ static int peers_is_gone(const peers_t *peers, int rank)
 static void peers_destroy(peers_t *peers)
 {
     if (peers) {
-        free(peers->items);
-        free(peers->is_seen);
-        free(peers);
+        MEMORY_FREE(peers->items, peers->is_seen, peers);
     }
 }
 
@@ -215,8 +212,7 @@ void liveness_destroy(liveness_t *liveness)
 {
     if (liveness) {
         peers_destroy(liveness->peers);
-        free(liveness->heard);
-        free(liveness);
+        MEMORY_FREE(liveness->heard, liveness);
     }
 }
 

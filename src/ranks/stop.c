@@ -13,7 +13,6 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* Seconds from a request to the end of the process. Open MPI kills ranks a second after it has
@@ -360,8 +359,7 @@ static void *watchdog_run(void *argument)
 static void watchdog_free(watchdog_t *watchdog)
 {
     if (watchdog) {
-        free(watchdog->message);
-        free(watchdog);
+        MEMORY_FREE(watchdog->message, watchdog);
     }
 }
 

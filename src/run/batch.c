@@ -274,8 +274,7 @@ status_t observations_index(struct observations *o)
 void observations_free(struct observations *observations)
 {
     text_free(&observations->texts);
-    free(observations->items);
-    free(observations->missing);
+    MEMORY_FREE(observations->items, observations->missing);
 }
 
 /* Whether one job can be done for many observations without one taking the place of another.

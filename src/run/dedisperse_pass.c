@@ -102,9 +102,7 @@ static void merging_destroy(void *context)
     if (p) {
         merging_release(p);
     }
-    free(p ? p->fds : NULL);
-    free(p ? p->places : NULL);
-    free(p);
+    MEMORY_FREE(p ? p->fds : NULL, p ? p->places : NULL, p);
 }
 
 static status_t merging_prepare_files(struct merging *p)

@@ -198,9 +198,7 @@ void grid_destroy(struct grid *grid)
     claim_remove(grid->lock_fd, grid->lock);
     file_close(grid->lock_fd);
     folder_unmake(grid->lock, grid->made);
-    free(grid->lock);
-    free(grid->parts);
-    free(grid);
+    MEMORY_FREE(grid->lock, grid->parts, grid);
 }
 
 /* Whether a run has made the file, complete or not. */

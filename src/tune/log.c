@@ -149,9 +149,7 @@ void tune_log_close(tune_log_t *log)
         close(log->fd);
     }
     text_free(&log->text);
-    free(log->entries);
-    free(log->path);
-    free(log);
+    MEMORY_FREE(log->entries, log->path, log);
 }
 
 const struct tune_entry *tune_log_find(const tune_log_t *log, const char *problem,

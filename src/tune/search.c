@@ -574,8 +574,7 @@ static status_t search_guided(struct search *s)
     }
 out:
     map_free(&map);
-    free(done);
-    free(room);
+    MEMORY_FREE(done, room);
     return st;
 }
 

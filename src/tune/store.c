@@ -364,8 +364,7 @@ status_t store_open(const char *path, store_t **out)
                     (*out)->corrupt);
     }
 out:
-    free(name);
-    free(shown);
+    MEMORY_FREE(name, shown);
     return st;
 }
 
@@ -373,8 +372,7 @@ void store_close(store_t *store)
 {
     if (store) {
         text_free(&store->text);
-        free(store->records);
-        free(store);
+        MEMORY_FREE(store->records, store);
     }
 }
 
@@ -522,8 +520,7 @@ out:
     if (fd >= 0) {
         close(fd);
     }
-    free(name);
-    free(shown);
+    MEMORY_FREE(name, shown);
     text_free(&text);
     return st;
 }

@@ -7,7 +7,6 @@
 #include "compute/boxcar/boxcar_kernels.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -78,16 +77,9 @@ void boxcar_destroy(boxcar_t *b)
     }
     for (uint32_t i = 0; i < b->threads && b->scratch; i++) {
         struct scratch *s = &b->scratch[i];
-        free(s->series);
-        free(s->sums);
-        free(s->before);
-        free(s->best);
-        free(s->at);
-        free(s->width);
+        MEMORY_FREE(s->series, s->sums, s->before, s->best, s->at, s->width);
     }
-    free(b->scratch);
-    free(b->scale);
-    free(b);
+    MEMORY_FREE(b->scratch, b->scale, b);
 }
 
 status_t boxcar_create(const struct boxes *boxes, uint32_t threads, boxcar_t **out)

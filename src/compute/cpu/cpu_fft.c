@@ -130,13 +130,11 @@ static status_t fft_is_enough(const struct cpu_fft_shape *shapes, size_t count, 
         fftwf_plan plan = fft_follow(&shapes[i], in, spectra, wisdom);
         *out = plan != NULL;
         fftwf_destroy_plan(plan);
-        free(in);
-        free(spectra);
+        MEMORY_FREE(in, spectra);
         in = spectra = NULL;
     }
 out:
-    free(in);
-    free(spectra);
+    MEMORY_FREE(in, spectra);
     return st;
 }
 
@@ -155,8 +153,7 @@ static status_t fft_plan_anew(const struct cpu_fft_shape *shapes, size_t count, 
     for (size_t i = 0; i < count; i++) {
         TRY_OUT(fft_create_rows(&shapes[i], &in, &spectra));
         fftwf_destroy_plan(fft_make_plan(&shapes[i], in, spectra, flags));
-        free(in);
-        free(spectra);
+        MEMORY_FREE(in, spectra);
         in = spectra = NULL;
     }
     wisdom = fftwf_export_wisdom_to_string();
@@ -166,9 +163,7 @@ static status_t fft_plan_anew(const struct cpu_fft_shape *shapes, size_t count, 
     }
 out:
     fftwf_set_timelimit(FFTW_NO_TIMELIMIT);
-    free(in);
-    free(spectra);
-    free(wisdom);
+    MEMORY_FREE(in, spectra, wisdom);
     return st;
 }
 
@@ -200,8 +195,7 @@ status_t cpu_fft_wisdom(const struct cpu_fft_shape *shapes, size_t count, enum f
         out[size] = '\0';
     }
 out:
-    free(kept);
-    free(wisdom);
+    MEMORY_FREE(kept, wisdom);
     text_free(&key);
     return st;
 }
@@ -230,8 +224,7 @@ status_t cpu_fft_create(const struct cpu_fft_shape *shape, const char *wisdom, c
     *out = memory_move(&transform);
 out:
     cpu_fft_destroy(transform);
-    free(in);
-    free(spectra);
+    MEMORY_FREE(in, spectra);
     return st;
 }
 
@@ -290,8 +283,7 @@ static void baseline_destroy(void *base)
     for (int i = 0; i < PLANS; i++) {
         cpu_fft_destroy(b->plans[i]);
     }
-    free(b->in);
-    free(b->out);
+    MEMORY_FREE(b->in, b->out);
 }
 
 static void baseline_touch(void *context, uint32_t thread, uint64_t share)

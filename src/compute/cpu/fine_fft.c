@@ -6,7 +6,6 @@
 #include "dsp/dft.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* ---- side fft ---- */
@@ -59,8 +58,7 @@ static uint32_t side_place(const struct side_fft *fft, size_t bin)
 /* Frees the tables; does nothing for a zeroed struct. */
 static void side_fft_free(struct side_fft *fft)
 {
-    free(fft->order);
-    free(fft->factors);
+    MEMORY_FREE(fft->order, fft->factors);
     *fft = (struct side_fft){0};
 }
 
@@ -249,9 +247,7 @@ void fine_fft_destroy(fine_fft_t *fine)
         cpu_fft_destroy(fine->row);
         side_fft_free(&fine->side_column);
         side_fft_free(&fine->side_row);
-        free(fine->step);
-        free(fine->base);
-        free(fine);
+        MEMORY_FREE(fine->step, fine->base, fine);
     }
 }
 

@@ -158,8 +158,7 @@ static void kept_destroy(kept_t *kept, cl_command_queue queue)
         struct kept_program *first = kept->programs;
         kept->programs = first->next;
         clReleaseProgram(first->program);
-        free(first->key);
-        free(first);
+        MEMORY_FREE(first->key, first);
     }
     free(kept);
 }
@@ -179,8 +178,7 @@ void kept_add_program(kept_t *kept, const char *key, cl_program program)
     struct kept_program *added = kept ? malloc(sizeof *added) : NULL;
     char *copy = added ? strdup(key) : NULL;
     if (!copy || clRetainProgram(program) != CL_SUCCESS) {
-        free(copy);
-        free(added);
+        MEMORY_FREE(copy, added);
         return;
     }
     *added = (struct kept_program){.key = copy, .program = program, .next = kept->programs};

@@ -157,8 +157,7 @@ status_t device_list(struct device_info **out, uint32_t *count)
     list = NULL;
 out:
     signals_put_back(&signals);
-    free(platforms);
-    free(list);
+    MEMORY_FREE(platforms, list);
     return st;
 }
 

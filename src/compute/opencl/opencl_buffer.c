@@ -368,9 +368,7 @@ static void ingest_destroy_opencl(void *base)
         pthread_cond_destroy(&ingest->put);
         pthread_mutex_destroy(&ingest->lock);
     }
-    free(ingest->fillers);
-    free(ingest->waiting.numbers);
-    free(ingest->flying.numbers);
+    MEMORY_FREE(ingest->fillers, ingest->waiting.numbers, ingest->flying.numbers);
 }
 
 static status_t ingest_create_opencl(backend_t *backend, uint32_t threads, ingest_t **out)

@@ -112,9 +112,7 @@ static void groups_fill(const struct correlate_spec *spec, const int32_t *lookup
 
 static void correlate_groups_free(struct correlate_groups *groups)
 {
-    free(groups->members);
-    free(groups->slots);
-    free(groups->pairs);
+    MEMORY_FREE(groups->members, groups->slots, groups->pairs);
 }
 
 /* Packs blocks of pairs into as few groups as a greedy search finds. Fails with DEVICE (memory). */
@@ -145,8 +143,7 @@ static status_t correlate_groups_make(const struct correlate_spec *spec, int is_
     groups = (struct correlate_groups){.count = 0};
 out:
     correlate_groups_free(&groups);
-    free(blocks.list);
-    free(lookup);
+    MEMORY_FREE(blocks.list, lookup);
     return st;
 }
 

@@ -8,7 +8,6 @@
 #include "dsp/overlap.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- opencl overlap ---- */
@@ -477,8 +476,7 @@ static status_t fused_put_table(struct filter_made *fused, const struct overlap_
     TRY_OUT(device_put(fused->device, table, filter_table_bytes(spec, length), "responses",
                        &fused->table));
 out:
-    free(places);
-    free(table);
+    MEMORY_FREE(places, table);
     return st;
 }
 

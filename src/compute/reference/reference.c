@@ -63,13 +63,9 @@ static void reference_destroy(void *channelise)
 {
     struct reference *r = channelise;
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
-        free(r->carry[i]);
-        free(r->factors[i]);
+        MEMORY_FREE(r->carry[i], r->factors[i]);
     }
-    free(r->coeff);
-    free(r->folded);
-    free(r->bins);
-    free(r->first);
+    MEMORY_FREE(r->coeff, r->folded, r->bins, r->first);
 }
 
 static status_t reference_create(backend_t *backend, void *made)

@@ -6,8 +6,6 @@
 #include "compute/backend_ops.h"
 #include "dsp/dft.h"
 
-#include <stdlib.h>
-
 struct reference_filter {
     struct filter base;
     double (*coeff)[2];       /* [T] */
@@ -80,11 +78,7 @@ static status_t reference_filter_candidates(backend_t *backend, const struct fil
 static void reference_filter_destroy(void *filter)
 {
     struct reference_filter *r = filter;
-    free(r->coeff);
-    free(r->samples);
-    free(r->block);
-    free(r->spectrum);
-    free(r->response);
+    MEMORY_FREE(r->coeff, r->samples, r->block, r->spectrum, r->response);
 }
 
 static status_t reference_filter_create(backend_t *backend, void *made)

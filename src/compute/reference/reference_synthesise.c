@@ -5,7 +5,6 @@
 #include "dsp/dft.h"
 #include "dsp/overlap.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct reference_synthesise {
@@ -33,10 +32,7 @@ static uint64_t reference_synthesise_bytes(const struct synthesise_spec *spec)
 static void reference_synthesise_destroy(void *synthesise)
 {
     struct reference_synthesise *r = synthesise;
-    free(r->coeff);
-    free(r->points);
-    free(r->stream);
-    free(r->rows);
+    MEMORY_FREE(r->coeff, r->points, r->stream, r->rows);
 }
 
 static status_t reference_synthesise_create(backend_t *backend, void *made)

@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static status_t table_list_channels(const struct dedisperse_spec *spec,
@@ -62,9 +61,7 @@ out:
 
 void dedisperse_table_free(struct dedisperse_table *table)
 {
-    free(table->channels);
-    free(table->delays);
-    free(table->ends);
+    MEMORY_FREE(table->channels, table->delays, table->ends);
     *table = (struct dedisperse_table){0};
 }
 

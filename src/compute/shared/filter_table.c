@@ -5,7 +5,6 @@
 #include "base/pool.h"
 
 #include <fftw3.h>
-#include <stdlib.h>
 #include <string.h>
 
 uint64_t filter_grain(const struct filter_spec *spec)
@@ -106,7 +105,6 @@ status_t filter_table_create(const struct filter_spec *spec, uint32_t length, co
     }
     *out = memory_move(&table);
 out:
-    free(table);
-    free(data);
+    MEMORY_FREE(table, data);
     return st;
 }

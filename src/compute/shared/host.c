@@ -60,7 +60,6 @@ status_t host_measure(backend_t *backend, struct backend_rates *out)
         out->copy = rate > out->copy ? rate : out->copy;
     }
 out:
-    free(from);
-    free(to);
+    MEMORY_FREE(from, to);
     return st;
 }

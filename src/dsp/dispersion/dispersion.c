@@ -127,9 +127,7 @@ out:
 
 void subbands_free(struct subbands *steps)
 {
-    free(steps->inner);
-    free(steps->outer);
-    free(steps->first);
+    MEMORY_FREE(steps->inner, steps->outer, steps->first);
     *steps = (struct subbands){0};
 }
 
@@ -370,11 +368,7 @@ out:
 
 void dispersion_free(struct dispersion *delays)
 {
-    free(delays->table);
-    free(delays->dms);
-    free(delays->slopes);
-    free(delays->coherent);
-    free(delays->coherent_dms);
+    MEMORY_FREE(delays->table, delays->dms, delays->slopes, delays->coherent, delays->coherent_dms);
     *delays = (struct dispersion){0};
 }
 

@@ -105,16 +105,14 @@ status_t patterns_create(const uint32_t *delays, uint32_t ndms, uint32_t nrows, 
     p = (struct patterns){0};
 out:
     patterns_free(&p);
-    free(search.slots);
-    free(search.below);
+    MEMORY_FREE(search.slots, search.below);
     return st;
 }
 
 void patterns_free(struct patterns *patterns)
 {
     for (uint32_t l = 0; l < PATTERN_LEVELS; l++) {
-        free(patterns->levels[l].first);
-        free(patterns->levels[l].patterns);
+        MEMORY_FREE(patterns->levels[l].first, patterns->levels[l].patterns);
     }
     free(patterns->of);
     *patterns = (struct patterns){0};

@@ -41,9 +41,7 @@ static int64_t dual_first(const struct dual_bank *bank, uint32_t taps)
 
 static void dual_end(struct dual_system *system)
 {
-    free(system->matrix);
-    free(system->right);
-    free(system->x);
+    MEMORY_FREE(system->matrix, system->right, system->x);
 }
 
 /* Allocates the system. g[i] is at i + first; b at the same place and k C from it: 0 <= i + first +

@@ -240,7 +240,6 @@ status_t fir_rejection(const double *coeff, uint32_t taps, int is_complex, doubl
     }
     *out = beyond > 0 ? 20 * log10(all / beyond) : INFINITY;
 out:
-    free(folded);
-    free(response);
+    MEMORY_FREE(folded, response);
     return st;
 }

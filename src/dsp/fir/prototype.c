@@ -132,8 +132,7 @@ status_t flat_cutoff_settle(struct prototype_spec *spec)
     double found = half.taps < spec->taps ? 1 + (low - 1) * half.taps / spec->taps : low;
     spec->cutoff = nearbyint(found * STEPS_PER_1) / STEPS_PER_1;
 out:
-    free(half.centre);
-    free(half.border);
+    MEMORY_FREE(half.centre, half.border);
     return st;
 }
 
@@ -401,8 +400,7 @@ static status_t prototype_take_file(const struct prototype_spec *spec, size_t co
                                spec->samples_per_spectrum, RESAMPLE_KEEPS_CENTRE, &made));
     memcpy(coeff, made, count * sizeof *coeff);
 out:
-    free(in);
-    free(made);
+    MEMORY_FREE(in, made);
     return st;
 }
 
@@ -591,8 +589,6 @@ status_t prototype_resample(const double *in, uint32_t taps, uint32_t points_in,
 done:
     *out = memory_move(&made);
 out:
-    free(a);
-    free(b);
-    free(made);
+    MEMORY_FREE(a, b, made);
     return st;
 }

@@ -105,9 +105,7 @@ static void keep_destroy(void *step)
 {
     struct keep *keep = step;
     if (keep) {
-        free(keep->weights);
-        free(keep->wholes);
-        free(keep);
+        MEMORY_FREE(keep->weights, keep->wholes, keep);
     }
 }
 

@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PIECE = 256 /* channels at a time: what is added up stays in the first-level cache */ };
@@ -346,12 +345,8 @@ static void combine_destroy(void *step)
 {
     struct combine_step *combine = step;
     if (combine) {
-        free(combine->factors);
-        free(combine->made);
-        free(combine->next);
-        free(combine->weights);
-        free(combine->holes);
-        free(combine);
+        MEMORY_FREE(combine->factors, combine->made, combine->next, combine->weights,
+                    combine->holes, combine);
     }
 }
 

@@ -7,7 +7,6 @@
 #include "plan/plan_products.h"
 #include "product/ifs.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct quantise_step {
@@ -36,16 +35,8 @@ static void quantise_destroy(void *context)
 {
     struct quantise_step *step = context;
     if (step) {
-        free(step->sums.first);
-        free(step->offset);
-        free(step->held);
-        free(step->made);
-        free(step->next);
-        free(step->weights);
-        free(step->holes);
-        free(step->scales);
-        free(step->low);
-        free(step);
+        MEMORY_FREE(step->sums.first, step->offset, step->held, step->made, step->next,
+                    step->weights, step->holes, step->scales, step->low, step);
     }
 }
 

@@ -5,7 +5,6 @@
 #include "plan/visibilities_plan.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct visibilities_step {
@@ -23,10 +22,7 @@ static void visibilities_step_destroy(void *step)
 {
     struct visibilities_step *v = step;
     if (v) {
-        free(v->weights);
-        free(v->holes);
-        free(v->wholes);
-        free(v);
+        MEMORY_FREE(v->weights, v->holes, v->wholes, v);
     }
 }
 

@@ -254,8 +254,7 @@ void bank_end(struct bank *bank)
 {
     bank_release(bank);
     stage_destroy(bank->stage);
-    free(bank->re);
-    free(bank->im);
+    MEMORY_FREE(bank->re, bank->im);
     *bank = (struct bank){.backend = NULL};
 }
 

@@ -480,9 +480,7 @@ static void dedispersion_end(struct tune_space *space)
 {
     struct shapes *shapes = space->context;
     dedispersion_trial_destroy(shapes->trial);
-    free(shapes->shapes);
-    free(shapes->costs);
-    free(shapes);
+    MEMORY_FREE(shapes->shapes, shapes->costs, shapes);
 }
 
 const struct tune_problem tune_dedispersion = {.name = "dedisperse",

@@ -203,9 +203,7 @@ void fir_trial_end(struct fir_trial *trial)
         buffer_destroy(trial->pairs[i].out);
     }
     fir_windows_free(&trial->windows);
-    free(trial->pairs);
-    free(trial->re);
-    free(trial->im);
+    MEMORY_FREE(trial->pairs, trial->re, trial->im);
     *trial = (struct fir_trial){.backend = NULL};
 }
 
@@ -560,8 +558,7 @@ static void fir_end(struct tune_space *space)
 {
     struct fir_space *fir = space->context;
     fir_trial_end(&fir->trial);
-    free(fir->shapes);
-    free(fir);
+    MEMORY_FREE(fir->shapes, fir);
 }
 
 const struct tune_problem tune_fir = {.name = "filter",

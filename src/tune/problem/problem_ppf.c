@@ -284,8 +284,7 @@ static void ppf_end(struct tune_space *space)
 {
     struct ppf_space *ppf = space->context;
     ppf_trial_end(&ppf->trial);
-    free(ppf->shapes);
-    free(ppf);
+    MEMORY_FREE(ppf->shapes, ppf);
 }
 
 const struct tune_problem tune_ppf = {.name = "filter bank",

@@ -356,14 +356,12 @@ static void cpu_beamform_destroy(void *beamform)
     struct cpu_beamform *stage = beamform;
     for (int i = 0; i < POOL_BLOCKS; i++) {
         cpu_settle(stage->pool, stage->blocks[i].number);
-        free(stage->blocks[i].turns[0]);
-        free(stage->blocks[i].turns[1]);
+        MEMORY_FREE(stage->blocks[i].turns[0], stage->blocks[i].turns[1]);
     }
     for (uint32_t i = 0; stage->scratch && i < stage->base.spec.threads; i++) {
         free(stage->scratch[i].memory);
     }
-    free(stage->scratch);
-    free(stage->copied);
+    MEMORY_FREE(stage->scratch, stage->copied);
     beam_spec_free(&stage->base.spec);
 }
 

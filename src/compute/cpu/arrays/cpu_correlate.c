@@ -522,13 +522,8 @@ static void cpu_correlate_destroy(void *base)
         cpu_settle(stage->pool, stage->work[i].number);
         free(stage->work[i].turns);
     }
-    free(stage->planes);
-    free(stage->needed);
-    free(stage->sums);
-    free(stage->totals);
-    free(stage->autos);
-    free(stage->blocks.list);
-    free(stage->lookup);
+    MEMORY_FREE(stage->planes, stage->needed, stage->sums, stage->totals, stage->autos,
+                stage->blocks.list, stage->lookup);
 }
 
 static status_t correlate_allocate(struct cpu_correlate *stage)

@@ -408,14 +408,9 @@ static void cpu_dedisperse_destroy(void *dedisperse)
     struct cpu_dedisperse *d = dedisperse;
     cpu_settle(d->pool, d->number);
     dedisperse_table_free(&d->table);
-    free(d->rows);
-    free(d->scratch);
+    MEMORY_FREE(d->rows, d->scratch);
     cpu_tree_destroy(d->tree);
-    free(d->tree_scratch);
-    free(d->sub);
-    free(d->lead);
-    free(d->span);
-    free(d->outer);
+    MEMORY_FREE(d->tree_scratch, d->sub, d->lead, d->span, d->outer);
 }
 
 /* Allocates the tables of brute force or of a tree, beside the rows. If delays repeat too little

@@ -269,9 +269,7 @@ static status_t tree_lay_tile(cpu_tree_t *tree, uint32_t number)
     }
 out:
     for (uint32_t level = 0; tile && level < LEVELS; level++) {
-        free(tile->uses[level]);
-        free(tile->at[level]);
-        free(tile->parts[level]);
+        MEMORY_FREE(tile->uses[level], tile->at[level], tile->parts[level]);
     }
     if (tile) {
         patterns_free(&tile->patterns);
@@ -304,14 +302,8 @@ enum {
 void cpu_tree_destroy(cpu_tree_t *tree)
 {
     if (tree) {
-        free(tree->joins);
-        free(tree->starts);
-        free(tree->lists);
-        free(tree->first);
-        free(tree->ends);
-        free(tree->flushes);
-        free(tree->zeros);
-        free(tree);
+        MEMORY_FREE(tree->joins, tree->starts, tree->lists, tree->first, tree->ends, tree->flushes,
+                    tree->zeros, tree);
     }
 }
 

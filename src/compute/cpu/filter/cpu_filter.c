@@ -87,11 +87,7 @@ static void direct_destroy(struct direct *d)
     for (uint32_t i = 0; d->scratch && i < d->threads; i++) {
         free(d->scratch[i]);
     }
-    free(d->scratch);
-    free(d->coeff[0]);
-    free(d->coeff[1]);
-    free(d->place);
-    free(d);
+    MEMORY_FREE(d->scratch, d->coeff[0], d->coeff[1], d->place, d);
 }
 
 /* Coefficients are copied. Fails with DEVICE. */
@@ -581,8 +577,7 @@ static void cpu_filter_destroy(void *base)
     struct cpu_filter *filter = base;
     for (int i = 0; i < POOL_BLOCKS; i++) {
         cpu_settle(filter->pool, filter->blocks[i].number);
-        free(filter->blocks[i].re);
-        free(filter->blocks[i].im);
+        MEMORY_FREE(filter->blocks[i].re, filter->blocks[i].im);
     }
     for (uint32_t i = 0; filter->turned && i < filter->base.spec.threads; i++) {
         free(filter->turned[i].data);

@@ -142,10 +142,7 @@ static void convolution_destroy(convolution_t *c)
     for (uint32_t i = 0; c->scratch && i < c->threads; i++) {
         free(c->scratch[i]);
     }
-    free(c->scratch);
-    free(c->step);
-    free(c->base);
-    free(c);
+    MEMORY_FREE(c->scratch, c->step, c->base, c);
 }
 
 static status_t convolution_create(const struct filter_kernels *kernels, uint32_t length,
@@ -314,9 +311,7 @@ void overlap_save_destroy(overlap_save_t *o)
     for (uint32_t i = 0; o->scratch && i < o->spec->threads; i++) {
         free(o->scratch[i]);
     }
-    free(o->scratch);
-    free(o->table);
-    free(o);
+    MEMORY_FREE(o->scratch, o->table, o);
 }
 
 /* Reads the samples of two blocks as the real and the imaginary parts. */

@@ -194,12 +194,8 @@ static void cpu_channelise_destroy(void *channelise)
     struct cpu *cpu = channelise;
     channelise_settle(cpu);
     for (uint32_t i = 0; cpu->scratch && i < cpu->base.spec.threads; i++) {
-        free(cpu->scratch[i].window);
-        free(cpu->scratch[i].filtered);
-        free(cpu->scratch[i].bins);
-        free(cpu->scratch[i].deinterleaved);
-        free(cpu->scratch[i].matrices);
-        free(cpu->scratch[i].low);
+        MEMORY_FREE(cpu->scratch[i].window, cpu->scratch[i].filtered, cpu->scratch[i].bins,
+                    cpu->scratch[i].deinterleaved, cpu->scratch[i].matrices, cpu->scratch[i].low);
     }
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
         sums_destroy(cpu->sums[i]);
@@ -209,13 +205,9 @@ static void cpu_channelise_destroy(void *channelise)
         }
     }
     for (int j = 0; j < POOL_BLOCKS; j++) {
-        free(cpu->blocks[j].re);
-        free(cpu->blocks[j].im);
+        MEMORY_FREE(cpu->blocks[j].re, cpu->blocks[j].im);
     }
-    free(cpu->matrices[0]);
-    free(cpu->matrices[1]);
-    free(cpu->turned[0]);
-    free(cpu->turned[1]);
+    MEMORY_FREE(cpu->matrices[0], cpu->matrices[1], cpu->turned[0], cpu->turned[1]);
     cpu_fft_destroy(cpu->transform);
     fine_fft_destroy(cpu->fine_fft);
     ppf_fir_destroy(cpu->filter);

@@ -4,8 +4,6 @@
 #include "base/memory.h"
 #include "compute/cpu/ppf/cpu_channelise_parts.h"
 
-#include <stdlib.h>
-
 enum {
     WINDOW_BYTES = 20 << 10, /* of the first-level cache, for a piece of the taps */
     FAR_BYTES = 256 << 10,   /* of the second-level cache, for all of them */
@@ -168,8 +166,7 @@ out:
 void ppf_fir_destroy(ppf_fir_t *filter)
 {
     if (filter) {
-        free(filter->coeff);
-        free(filter);
+        MEMORY_FREE(filter->coeff, filter);
     }
 }
 

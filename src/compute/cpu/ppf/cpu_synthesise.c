@@ -6,7 +6,6 @@
 #include "compute/cpu/ppf/synthesis_kernels.h"
 #include "dsp/overlap.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* How much of a thread's memory is what: from the spec alone.
@@ -511,17 +510,13 @@ static void cpu_synthesise_destroy(void *base)
     struct cpu_synthesise *stage = base;
     for (int i = 0; i < POOL_BLOCKS; i++) {
         cpu_settle(stage->pool, stage->blocks[i].number);
-        free(stage->blocks[i].re);
-        free(stage->blocks[i].im);
+        MEMORY_FREE(stage->blocks[i].re, stage->blocks[i].im);
     }
     for (uint32_t i = 0; stage->scratch && i < stage->base.spec.threads; i++) {
-        free(stage->scratch[i].points);
-        free(stage->scratch[i].ring);
-        free(stage->scratch[i].row);
+        MEMORY_FREE(stage->scratch[i].points, stage->scratch[i].ring, stage->scratch[i].row);
     }
     cpu_fft_destroy(stage->transform);
-    free(stage->scratch);
-    free(stage->coeff);
+    MEMORY_FREE(stage->scratch, stage->coeff);
 }
 
 static status_t synthesise_allocate(struct cpu_synthesise *stage)

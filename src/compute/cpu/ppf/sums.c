@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "compute/shared/grains.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -42,9 +41,7 @@ out:
 void sums_destroy(sums_t *sums)
 {
     if (sums) {
-        free(sums->carry[0]);
-        free(sums->carry[1]);
-        free(sums);
+        MEMORY_FREE(sums->carry[0], sums->carry[1], sums);
     }
 }
 

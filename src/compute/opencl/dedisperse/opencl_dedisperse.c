@@ -8,7 +8,6 @@
 #include "compute/shared/dedisperse_table.h"
 #include "io/cache.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct dedisperse_kernel {
@@ -36,8 +35,7 @@ static void dedisperse_kernel_destroy(dedisperse_kernel_t *kernel)
     DEVICE_RELEASE(kernel->device, kernel->rel, kernel->bases, kernel->firsts, kernel->steps,
                    kernel->tables, kernel->words, kernel->reaches);
     tree_tables_free(&kernel->tree);
-    free(kernel->tiles);
-    free(kernel);
+    MEMORY_FREE(kernel->tiles, kernel);
 }
 
 /* Fills the rows of one tile in both tables; padded ones are 0. */
@@ -92,9 +90,7 @@ static status_t kernel_make_tables(dedisperse_kernel_t *kernel,
     TRY_OUT(device_put(kernel->device, firsts, ((size_t)tile + 1) * sizeof *firsts, "tiles",
                        &kernel->firsts));
 out:
-    free(rel);
-    free(bases);
-    free(firsts);
+    MEMORY_FREE(rel, bases, firsts);
     return st;
 }
 

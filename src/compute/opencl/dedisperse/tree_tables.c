@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "dsp/dispersion/patterns.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -132,13 +131,7 @@ static status_t tile_prepare(struct tree_tile *t)
 static void tree_tile_free(struct tree_tile *t)
 {
     patterns_free(&t->patterns);
-    free(t->rel);
-    free(t->base);
-    free(t->count);
-    free(t->staged);
-    free(t->made);
-    free(t->order);
-    free(t->steps);
+    MEMORY_FREE(t->rel, t->base, t->count, t->staged, t->made, t->order, t->steps);
 }
 
 /* The first pattern of a group, and each; one of zeros is in groups after the last. */
@@ -393,9 +386,7 @@ enum {
 
 void tree_tables_free(struct tree_tables *tables)
 {
-    free(tables->steps.numbers);
-    free(tables->tables.numbers);
-    free(tables->tiles.numbers);
+    MEMORY_FREE(tables->steps.numbers, tables->tables.numbers, tables->tiles.numbers);
     *tables = (struct tree_tables){0};
 }
 
