@@ -98,17 +98,6 @@ static void display_string(struct display *d, const struct spec *spec, const cha
     display_blanks(d, length, is_left ? spec->width : 0);
 }
 
-/* Adds a message that was composed before; its line ends stay. */
-static void display_lines(struct display *d, const char *text)
-{
-    while (*text) {
-        size_t length = strcspn(text, "\n");
-        display_text(d, text, length);
-        display_add(d, "\n", text[length] == '\n');
-        text += length + (text[length] == '\n');
-    }
-}
-
 /* A place in a format, and the arguments that are left. */
 struct reading {
     const char *at;
@@ -218,10 +207,16 @@ void display_format_list(char *out, size_t bytes, const char *format, va_list ar
 {
     struct display d = {.out = out, .bytes = bytes};
     out[0] = '\0';
-    if (strcmp(format, "%s") == 0) {
-        display_lines(&d, va_arg(args, const char *));
-    } else {
+    if (strcmp(format, "%s") != 0) {
         display_fill(out, bytes, format, args);
+        return;
+    }
+    /* Line ends stay in a message that was composed before. */
+    for (const char *text = va_arg(args, const char *); *text;) {
+        size_t length = strcspn(text, "\n");
+        display_text(&d, text, length);
+        display_add(&d, "\n", text[length] == '\n');
+        text += length + (text[length] == '\n');
     }
 }
 

@@ -337,17 +337,6 @@ void json_product(struct json *json, const struct product *product,
 
 enum { MOST_LISTED = 7 };
 
-/* Prints one of several files: its samples, and their start. */
-static void describe_words_part(const struct archive *archive, const struct archive_part *part)
-{
-    display_print(": %s from %s on", units_amount(part->samples, "sample", "samples"),
-                  units_count(part->first_sample));
-    if (archive->sky.has_start && archive->shape.stacked == AXIS_TIME) {
-        double later = (double)part->first_sample / archive->sample_rate_hz;
-        display_print(", %s UTC", units_utc(utc_add(archive->sky.start, later)));
-    }
-}
-
 /* As `plan` and `run` say it: "assumed:". */
 static void describe_print_assumed(const char *assumed)
 {
@@ -370,7 +359,12 @@ static void describe_print_files(const struct archive *archive)
         display_print("  %-13s %s (%s)", i ? "" : "files", part->path,
                       units_bytes(part->file_bytes));
         if (archive->nparts > 1) {
-            describe_words_part(archive, part);
+            display_print(": %s from %s on", units_amount(part->samples, "sample", "samples"),
+                          units_count(part->first_sample));
+        }
+        if (archive->nparts > 1 && archive->sky.has_start && archive->shape.stacked == AXIS_TIME) {
+            double later = (double)part->first_sample / archive->sample_rate_hz;
+            display_print(", %s UTC", units_utc(utc_add(archive->sky.start, later)));
         }
         display_print("\n");
     }

@@ -291,15 +291,6 @@ out:
     return st;
 }
 
-/* Numbers may have Fortran's exponent: 1.5D-3. */
-static int unit_parse(char *text, double *out)
-{
-    for (char *c = text; *c; c++) {
-        *c = *c == 'D' || *c == 'd' ? 'E' : *c;
-    }
-    return units_parse_f64(text, out);
-}
-
 status_t fits_unit_f64(fits_unit_t *unit, const char *key, double least, double most, double *value,
                        int *found)
 {
@@ -313,7 +304,11 @@ status_t fits_unit_f64(fits_unit_t *unit, const char *key, double least, double 
         *found = text != NULL;
     }
     if (text) {
-        REQUIRE_OUT(unit_parse(text, &number) && number >= least && number <= most, STATUS_DATA,
+        for (char *c = text; *c; c++) { /* Fortran's exponent: 1.5D-3 */
+            *c = *c == 'D' || *c == 'd' ? 'E' : *c;
+        }
+        REQUIRE_OUT(units_parse_f64(text, &number) && number >= least && number <= most,
+                    STATUS_DATA,
                     "%s: its FITS unit %d says %s = %s, expected a number from %g to %g",
                     unit->path, unit->number, key, text, least, most);
         *value = number;

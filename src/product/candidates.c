@@ -367,22 +367,17 @@ static const struct column columns[] = {
     COLUMN(dm_most, F64), COLUMN(time_first_s, F64), COLUMN(time_last_s, F64)};
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-static hid_t table_number(const struct column *column, int is_stored)
+/* Creates the type of a row: as in memory, or packed as in the file. */
+static status_t table_type(int is_stored, hid_t *out)
 {
     const hid_t types[][2] = {[COLUMN_F64] = {H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE},
                               [COLUMN_U64] = {H5T_NATIVE_UINT64, H5T_STD_U64LE},
                               [COLUMN_I32] = {H5T_NATIVE_INT32, H5T_STD_I32LE}};
-    return types[column->type][is_stored];
-}
-
-/* Creates the type of a row: as in memory, or packed as in the file. */
-static status_t table_type(int is_stored, hid_t *out)
-{
     struct parts_field fields[COLUMNS];
     size_t bytes = 0;
     for (size_t i = 0; i < COLUMNS; i++) {
         const struct column *column = &columns[i];
-        hid_t number = table_number(column, is_stored);
+        hid_t number = types[column->type][is_stored];
         fields[i] = (struct parts_field){column->name, is_stored ? bytes : column->at, number};
         bytes += H5Tget_size(number);
     }

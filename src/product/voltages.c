@@ -145,11 +145,9 @@ static void packing_call(struct voltages_packing *packing)
 
 void voltages_find_packing(const struct archive *archive, struct voltages_packing *out)
 {
-    uint64_t numbers = archive->nstreams;
+    int has_parts = sample_part_bytes(archive->format, archive->is_complex) > 0;
+    uint64_t numbers = (uint64_t)archive->nstreams * (has_parts ? 2 : 1);
     *out = (struct voltages_packing){.format = archive->format, .step = 1};
-    if (sample_part_bytes(archive->format, archive->is_complex) > 0) {
-        numbers *= 2;
-    }
     if (archive->parts[0].npackets > 0) {
         packing_of_packets(archive->parts[0].packets, out);
     } else if (archive->stored.number.kind != NUMBER_PLAIN) {
@@ -273,16 +271,6 @@ static hid_t voltages_number_type(const struct voltages_spec *spec)
     default:
         return H5T_IEEE_F32LE;
     }
-}
-
-static status_t voltages_put_root(hid_t file, const struct voltages_spec *spec)
-{
-    TRY(h5_put_text(file, "format", "voltage"));
-    const struct voltages_packing *packing = spec->packing;
-    int is_of_levels =
-        packing && packing->bits > 0 && (packing->has_levels || packing->name == NULL);
-    TRY(h5_put_i32(file, "format_version", is_of_levels ? 4 : spec->scale == 1 ? 1 : 2));
-    return parts_put_sky(file, &spec->sky);
 }
 
 /* Makes /voltages and its attributes; *axes lists its axes, for the scales. */
@@ -414,9 +402,12 @@ static status_t voltages_describe(hid_t file, const struct voltages_spec *spec)
     struct text axes = {0};
     const struct voltages_packing *packing = spec->packing;
     int has_levels = packing && packing->has_levels;
+    int is_of_levels = packing && packing->bits > 0 && (has_levels || packing->name == NULL);
     const struct parts_set hz = {
         "freq_hz", H5T_IEEE_F64LE, 1, {spec->axes[AXIS_CHAN].count}, .values = spec->freq_hz};
-    TRY_OUT(voltages_put_root(file, spec));
+    TRY_OUT(h5_put_text(file, "format", "voltage"));
+    TRY_OUT(h5_put_i32(file, "format_version", is_of_levels ? 4 : spec->scale == 1 ? 1 : 2));
+    TRY_OUT(parts_put_sky(file, &spec->sky));
     TRY_OUT(voltages_put_samples(file, spec, &axes, &voltages));
     TRY_OUT(voltages_put_scale(file, voltages, axes.data, "chan", &hz));
     TRY_OUT(voltages_put_names(file, voltages, axes.data, AXIS_POL, &spec->axes[AXIS_POL]));

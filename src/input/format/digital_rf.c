@@ -231,23 +231,16 @@ static status_t digital_rf_split(const struct digital_rf_file *file, struct arch
     return STATUS_OK;
 }
 
-/* Subchannels at one frequency are polarisations (or antennas), at several coarse channels. */
-static int digital_rf_is_one_centre(const double *centres, size_t count)
-{
-    for (size_t i = 1; i < count; i++) {
-        if (centres[i] != centres[0]) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
 static status_t digital_rf_fill(struct fields *f, const struct digital_rf_file *file,
                                 const struct digital_rf_opened *opened)
 {
     struct job_layout *own = &f->own;
     const struct drf_channel *channel = opened->channel;
-    int is_one = digital_rf_is_one_centre(channel->centres, channel->ncentres);
+    /* Subchannels at one frequency are polarisations (or antennas), at several coarse channels. */
+    int is_one = 1;
+    for (size_t i = 1; i < channel->ncentres; i++) {
+        is_one = is_one && channel->centres[i] == channel->centres[0];
+    }
     own->has_sideband = 1;
     own->sideband = 1;
     own->numbers.has_missing_value = opened->fill->is_there;

@@ -502,14 +502,6 @@ static status_t vdif_settle_rate(const struct format_input *input, const struct 
     return STATUS_OK;
 }
 
-/* UTC of period 0: whole seconds of the reference epoch's count, then frames. */
-static struct utc vdif_start(const struct packets *packets)
-{
-    struct utc utc = utc_add(vdif_epoch_utc(0), (double)(packets->origin / packets->rate));
-    utc.second += (double)(packets->origin % packets->rate) / (double)packets->rate;
-    return utc;
-}
-
 static status_t vdif_open(const struct format_input *input, struct archive **out)
 {
     status_t st = STATUS_OK;
@@ -530,7 +522,10 @@ static status_t vdif_open(const struct format_input *input, struct archive **out
     TRY_OUT(vdif_settle_rate(input, survey, archive, &rate));
     TRY_OUT(vdif_streams_settle(input->layout, survey, archive));
     TRY_OUT(packet_files_settle_times(packets, 1));
-    TRY_OUT(packet_files_describe(input->layout, rate, vdif_start(packets), archive));
+    /* UTC of period 0: whole seconds of the reference epoch's count, then frames. */
+    struct utc start = utc_add(vdif_epoch_utc(0), (double)(packets->origin / packets->rate));
+    start.second += (double)(packets->origin % packets->rate) / (double)packets->rate;
+    TRY_OUT(packet_files_describe(input->layout, rate, start, archive));
     /* Real channels are those of baseband converters, tuned one by one; complex ones may be those
      * of a filter bank. */
     archive->has_receivers = !archive->is_complex;

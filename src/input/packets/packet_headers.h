@@ -42,15 +42,6 @@ const char *vdif_station_name(uint32_t station, char text[UNITS_TEXT]);
 struct utc vdif_epoch_utc(uint32_t epoch);
 uint64_t vdif_second(uint32_t epoch, uint32_t seconds);
 
-/* Reads the header, [VDIF_BYTES], of the VDIF frame at byte `offset` of the file `path`. Fails with
- * DATA if it contradicts `packets`: station, bits, channels, rate, mask, or an unknown thread. */
-status_t vdif_parse(const struct packets *packets, const char *path, uint64_t offset,
-                    const unsigned char *header, struct packet *out);
-/* Always fails with DATA: the message says that a frame's number is larger than a second has. The
- * frame is given as to vdif_parse(). */
-status_t vdif_complain(const struct packets *packets, const char *path, uint64_t offset,
-                       const unsigned char *header);
-
 /* A packet's samples are 4 + 4 bits, two's complement, the real part in the high ones; or (DRX8,
  * lwa-project/lsl, lsl/reader/drx8.cpp) 8 + 8 bits, the real part first. */
 enum {
@@ -73,11 +64,6 @@ struct drx_header {
 /* Decodes DRX_HEADER_BYTES bytes of a DRX frame. */
 void drx_header_read(const unsigned char *bytes, struct drx_header *out);
 
-/* Reads the header of a DRX frame likewise. Fails with DATA if it contradicts `packets`: beam,
- * decimation, tuning, or a time that is no whole number of frames after `origin`. */
-status_t drx_parse(const struct packets *packets, const char *path, uint64_t offset,
-                   const unsigned char *header, struct packet *out);
-
 /* A packet of a LOFAR station (udpPacketManager, src/lib/lofar_udp_general.h.in): [beamlet][time]
  * [pol][re, im], two's complement; of 4 bits the real part in the low ones. */
 enum { LOFAR_HEADER_BYTES = 16, LOFAR_SAMPLES = 16, LOFAR_TAPS = 1024, LOFAR_POLS = 2 };
@@ -93,11 +79,6 @@ struct lofar_header {
 
 /* Decodes LOFAR_HEADER_BYTES bytes. */
 void lofar_header_read(const unsigned char *bytes, struct lofar_header *out);
-
-/* Reads the header of a LOFAR packet likewise. Fails with DATA if it contradicts `packets`: an
- * unknown board, or a time that is no whole number of packets after `origin`. */
-status_t lofar_parse(const struct packets *packets, const char *path, uint64_t offset,
-                     const unsigned char *header, struct packet *out);
 
 /* Returns the byte at which a frame begins in its file. */
 uint64_t frames_offset(uint64_t frame_bytes, const struct packets_file *file, uint64_t frame);

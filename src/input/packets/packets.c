@@ -10,12 +10,193 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Fails with DATA where the frame is not as those before it. */
+static status_t vdif_check_alike(const struct packets *packets, const char *path, uint64_t offset,
+                                 const struct vdif_header *header)
+{
+    REQUIRE(1u << header->channels_log2 == packets->channels && header->bits == packets->bits &&
+                header->is_complex == packets->is_complex &&
+                header->is_legacy == packets->is_legacy,
+            STATUS_DATA,
+            "%s: the VDIF frame at byte %" PRIu64 " holds %u channels of %u bit %s (%s header), "
+            "those before it %u of %u bit %s (%s header)",
+            path, offset, 1u << header->channels_log2, header->bits,
+            header->is_complex ? "complex" : "real", header->is_legacy ? "legacy" : "full",
+            packets->channels, packets->bits, packets->is_complex ? "complex" : "real",
+            packets->is_legacy ? "legacy" : "full");
+    REQUIRE(packets->stated_rate_hz == 0 || header->rate_hz == packets->stated_rate_hz, STATUS_DATA,
+            "%s: the header of the VDIF frame at byte %" PRIu64
+            " says a sample rate of %.9g Hz, those before it %.9g",
+            path, offset, header->rate_hz, packets->stated_rate_hz);
+    REQUIRE(packets->mask_bits == 0 || header->has_mask, STATUS_DATA,
+            "%s: the VDIF frame at byte %" PRIu64 " has no validity mask (EDV %u), those before it "
+            "have one (EDV 4)",
+            path, offset, header->edv);
+    return REQUIRED(packets->mask_bits == 0 || header->mask_bits == packets->mask_bits, STATUS_DATA,
+                    "%s: the VDIF frame at byte %" PRIu64
+                    " has a validity mask of %u bits, those before it of %u",
+                    path, offset, header->mask_bits, packets->mask_bits);
+}
+
+/* Returns the groups of channels that are valid by a frame's mask, as bits. */
+static uint64_t vdif_groups(const struct packets *packets, const struct vdif_header *header)
+{
+    uint64_t groups = 0;
+    if (packets->mask_bits == 0) {
+        return UINT64_MAX;
+    }
+    uint32_t each = packets->channels / packets->mask_bits;
+    for (uint32_t i = 0; i < packets->channels; i++) {
+        groups |= header->mask >> i / each & 1 ? frames_group(packets, i) : 0;
+    }
+    return groups;
+}
+
+static status_t vdif_check_station(const struct packets *packets, const char *path, uint64_t offset,
+                                   const struct vdif_header *header)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    return REQUIRED(header->station == packets->station || packets->has_others, STATUS_DATA,
+                    "%s: the VDIF frame at byte %" PRIu64 " is of station %s, those before it of "
+                    "%s: input.layout.station says which to read",
+                    path, offset, vdif_station_name(header->station, a),
+                    vdif_station_name(packets->station, b));
+}
+
+/* Always fails with DATA: the message says that a frame's number is larger than a second has. */
+static status_t vdif_complain(const struct packets *packets, const char *path, uint64_t offset,
+                              const unsigned char *bytes)
+{
+    struct vdif_header header;
+    vdif_header_read(bytes, &header);
+    return report_fail(STATUS_DATA,
+                       "%s: the VDIF frame at byte %" PRIu64
+                       " is number %u of its second, but at %" PRIu64
+                       " samples a second, %u in a frame, there are %" PRIu64 " in one: "
+                       "input.layout.sample_rate_hz says the rate",
+                       path, offset, header.frame, packets->rate * packets->samples,
+                       packets->samples, packets->rate);
+}
+
+/* Reads the header of the VDIF frame at byte `offset` of the file `path`. Fails with DATA if it
+ * contradicts `packets`: station, bits, channels, rate, mask, or an unknown thread. */
+static status_t vdif_parse(const struct packets *packets, const char *path, uint64_t offset,
+                           const unsigned char *bytes, struct packet *out)
+{
+    struct vdif_header header;
+    vdif_header_read(bytes, &header);
+    if (header.is_invalid) {
+        return STATUS_OK;
+    }
+    TRY(vdif_check_station(packets, path, offset, &header));
+    if (header.station != packets->station) {
+        return STATUS_OK;
+    }
+    TRY(vdif_check_alike(packets, path, offset, &header));
+    int16_t place = packets->place[header.thread];
+    REQUIRE(place >= 0 || packets->has_list, STATUS_DATA,
+            "%s: the VDIF frame at byte %" PRIu64 " is of thread %u, which none of the first and "
+            "last frames is of: input.layout.streams says which threads to read",
+            path, offset, header.thread);
+    if (place < 0) {
+        return STATUS_OK;
+    }
+    uint64_t second = vdif_second(header.epoch, header.seconds) + packets->threads[place].behind;
+    out->is_known = 1;
+    out->groups = vdif_groups(packets, &header);
+    out->is_good = out->groups != 0;
+    out->is_beyond = header.frame >= packets->rate;
+    out->period = (int64_t)(second * packets->rate + header.frame - packets->origin);
+    out->thread = (uint32_t)place;
+    return STATUS_OK;
+}
+
+static status_t drx_check_alike(const struct packets *packets, const char *path, uint64_t offset,
+                                const struct drx_header *header)
+{
+    REQUIRE(header->is_packet, STATUS_DATA,
+            "%s: the DRX packet at byte %" PRIu64 " is of no tuning, expected 1 or 2", path,
+            offset);
+    REQUIRE(header->beam == packets->station, STATUS_DATA,
+            "%s: the DRX packet at byte %" PRIu64 " is of beam %u, those before it of beam %u",
+            path, offset, header->beam, packets->station);
+    REQUIRE(header->decimation == packets->rate, STATUS_DATA,
+            "%s: the DRX packet at byte %" PRIu64
+            " is decimated by %u, those before it by %" PRIu64,
+            path, offset, header->decimation, packets->rate);
+    int16_t place = packets->place[header->id];
+    REQUIRE(place >= 0, STATUS_DATA,
+            "%s: the DRX packet at byte %" PRIu64
+            " is of tuning %u, polarisation %u, of which none of the first and last packets is",
+            path, offset, header->id / 2 + 1, header->id % 2);
+    return REQUIRED(header->tuning == packets->threads[place].tuning, STATUS_DATA,
+                    "%s: the DRX packet at byte %" PRIu64
+                    " is tuned to %.6f MHz, those of tuning %u before it to %.6f MHz",
+                    path, offset, DRX_TICKS * 0x1p-32 * header->tuning / 1e6, header->id / 2 + 1,
+                    DRX_TICKS * 0x1p-32 * packets->threads[place].tuning / 1e6);
+}
+
+/* Reads the header of a DRX frame likewise. Fails with DATA if it contradicts `packets`: beam,
+ * decimation, tuning, or a time that is no whole number of frames after `origin`. */
+static status_t drx_parse(const struct packets *packets, const char *path, uint64_t offset,
+                          const unsigned char *bytes, struct packet *out)
+{
+    struct drx_header header;
+    drx_header_read(bytes, &header);
+    TRY(drx_check_alike(packets, path, offset, &header));
+    int64_t ticks = (int64_t)(header.tag - header.offset - packets->origin);
+    int64_t in_frame = (int64_t)packets->rate * packets->samples;
+    REQUIRE(ticks % in_frame == 0, STATUS_DATA,
+            "%s: the DRX packet at byte %" PRIu64 " begins %" PRId64 " ticks behind the "
+            "observation's first, expected a multiple of the %" PRId64 " ticks of a packet",
+            path, offset, ticks, in_frame);
+    out->is_known = 1;
+    out->is_good = 1;
+    out->groups = UINT64_MAX;
+    out->period = ticks / in_frame;
+    out->thread = (uint32_t)packets->place[header.id];
+    return STATUS_OK;
+}
+
+/* Reads the header of a LOFAR packet likewise. Fails with DATA if it contradicts `packets`: an
+ * unknown board, or a time that is no whole number of packets after `origin`. */
+static status_t lofar_parse(const struct packets *packets, const char *path, uint64_t offset,
+                            const unsigned char *bytes, struct packet *out)
+{
+    struct lofar_header header;
+    lofar_header_read(bytes, &header);
+    out->is_absent = !header.is_packet;
+    if (out->is_absent || header.is_error) {
+        return STATUS_OK;
+    }
+    int16_t place = packets->place[header.board];
+    int64_t samples = (int64_t)(header.sample - packets->origin);
+    REQUIRE(place >= 0, STATUS_DATA,
+            "%s: the packet at byte %" PRIu64
+            " is of board %u, of which none of the first and last packets is",
+            path, offset, header.board);
+    REQUIRE(samples % LOFAR_SAMPLES == 0, STATUS_DATA,
+            "%s: the packet at byte %" PRIu64 " begins %" PRId64
+            " samples behind the observation's first, expected a multiple of %d",
+            path, offset, samples, (int)LOFAR_SAMPLES);
+    out->is_known = 1;
+    out->is_good = 1;
+    out->groups = UINT64_MAX;
+    out->period = samples / LOFAR_SAMPLES;
+    out->thread = (uint32_t)place;
+    return STATUS_OK;
+}
+
 /* Reads the header of a frame that is at `offset` of the file. Fails with DATA: file, offset,
  * both values, where it contradicts what is known. */
 static status_t packets_parse(const struct packets *packets, const char *path, uint64_t offset,
                               const unsigned char *header, struct packet *out)
 {
-    return packets->kind == PACKETS_VDIF    ? vdif_parse(packets, path, offset, header, out)
+    *out = (struct packet){.is_absent =
+                               !frames_is_header(&packets->mark, header, packets->mark.loose)};
+    return out->is_absent                   ? STATUS_OK
+           : packets->kind == PACKETS_VDIF  ? vdif_parse(packets, path, offset, header, out)
            : packets->kind == PACKETS_LOFAR ? lofar_parse(packets, path, offset, header, out)
                                             : drx_parse(packets, path, offset, header, out);
 }
@@ -148,17 +329,6 @@ static int packets_is_shared(const struct packets_open *open, const struct packe
     return near >= FEW || known <= FEW;
 }
 
-/* Whether another frame around one that contradicts all does so, too. */
-static int packets_is_contrary(const struct packet *frames, uint64_t low, uint64_t high,
-                               uint64_t frame)
-{
-    uint32_t contrary = 0;
-    for (uint64_t i = low; i < high; i++) {
-        contrary += frames[i].is_contrary ? 1 : 0;
-    }
-    return frames[frame].is_contrary && contrary > 1;
-}
-
 /*   places   char [high - low]   enum packets_place */
 static void packets_judge(const struct packets_open *open, const struct packet *frames,
                           uint64_t first, uint64_t count, uint64_t low, uint64_t high, char *places)
@@ -169,7 +339,11 @@ static void packets_judge(const struct packets_open *open, const struct packet *
         int is_end = i - from < PACKETS_AROUND || to - i - 1 < PACKETS_AROUND;
         int is_in = frames[i].is_known && packets_is_in_order(open->packets, frames, from, to, i) &&
                     (!is_end || packets_is_shared(open, frames, from, to, i));
-        int is_wrong = (is_in && frames[i].is_beyond) || packets_is_contrary(frames, from, to, i);
+        uint32_t contrary = 0; /* of the frames around it, and itself */
+        for (uint64_t k = from; k < to; k++) {
+            contrary += frames[k].is_contrary ? 1 : 0;
+        }
+        int is_wrong = (is_in && frames[i].is_beyond) || (frames[i].is_contrary && contrary > 1);
         places[i - (low - first)] = is_wrong ? PACKETS_WRONG : is_in ? PACKETS_IN : PACKETS_OUT;
     }
 }

@@ -143,23 +143,8 @@ static status_t tree_check_text(struct reader *reader, const yaml_event_t *event
                : tree_refuse(reader, event->start_mark, "%s contains a NUL character", what);
 }
 
-static status_t tree_read_value(struct reader *reader, const yaml_event_t *event, struct tree **out)
-{
-    TRY(tree_check_text(reader, event, "a text"));
-    TRY(tree_new(TREE_VALUE, (const char *)event->data.scalar.value, out));
-    (*out)->is_plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-    return tree_remember(reader, event->data.scalar.anchor, *out);
-}
-
 static status_t tree_read_node(struct reader *reader, const yaml_event_t *event, unsigned depth,
                                struct tree **out);
-
-static status_t tree_check_key(struct reader *reader, const yaml_event_t *key)
-{
-    return key->type == YAML_SCALAR_EVENT
-               ? tree_check_text(reader, key, "a key")
-               : tree_refuse(reader, key->start_mark, "a key must be a single word");
-}
 
 /* Reads the members or entries of `node` up to its end. */
 static status_t tree_read_children(struct reader *reader, unsigned depth, struct tree *node)
@@ -175,7 +160,9 @@ static status_t tree_read_children(struct reader *reader, unsigned depth, struct
             break;
         }
         if (is_mapping) {
-            TRY_OUT(tree_check_key(reader, &key));
+            TRY_OUT(key.type == YAML_SCALAR_EVENT
+                        ? tree_check_text(reader, &key, "a key")
+                        : tree_refuse(reader, key.start_mark, "a key must be a single word"));
             TRY_OUT(tree_next_event(reader, &value));
         }
         TRY_OUT(tree_read_node(reader, &value, depth + 1, &child));
@@ -203,7 +190,10 @@ static status_t tree_read_node(struct reader *reader, const yaml_event_t *event,
     if (event->type == YAML_ALIAS_EVENT) {
         TRY_OUT(tree_read_alias(reader, event, &node));
     } else if (event->type == YAML_SCALAR_EVENT) {
-        TRY_OUT(tree_read_value(reader, event, &node));
+        TRY_OUT(tree_check_text(reader, event, "a text"));
+        TRY_OUT(tree_new(TREE_VALUE, (const char *)event->data.scalar.value, &node));
+        node->is_plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+        TRY_OUT(tree_remember(reader, event->data.scalar.anchor, node));
     } else {
         int is_mapping = event->type == YAML_MAPPING_START_EVENT;
         TRY_OUT(tree_new(is_mapping ? TREE_MAPPING : TREE_LIST, NULL, &node));

@@ -155,17 +155,6 @@ struct choice {
     char *base;
 };
 
-static uint64_t series_nearest_dm(const struct series *in, double dm)
-{
-    uint64_t best = 0;
-    for (uint64_t i = 1; i < in->ndms; i++) {
-        if (fabs(in->dm[i] - dm) < fabs(in->dm[best] - dm)) {
-            best = i;
-        }
-    }
-    return best;
-}
-
 /* Returns the distance to the nearest other DM, pc cm^-3. */
 static double series_step_at(const struct series *in, uint64_t at)
 {
@@ -191,7 +180,10 @@ static status_t series_choose_nearest(struct choice *choice, char *taken)
     for (uint32_t i = 0; i < choice->options->ndms; i++) {
         char what[64];
         double dm = choice->options->dms[i];
-        uint64_t at = series_nearest_dm(in, dm);
+        uint64_t at = 0; /* the nearest */
+        for (uint64_t k = 1; k < in->ndms; k++) {
+            at = fabs(in->dm[k] - dm) < fabs(in->dm[at] - dm) ? k : at;
+        }
         double distance = fabs(in->dm[at] - dm);
         double slack = 1e-9 * fabs(dm);
         int is_within = dm >= choice->least && dm <= choice->most;
