@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 /* Returns the folder of a path: "dir" of "dir/x", "." of "x"; for free(). Fails with DEVICE

@@ -8,7 +8,6 @@
 #ifndef VOLTMILL_OUTPUT_OUTPUT_SPEC_H
 #define VOLTMILL_OUTPUT_OUTPUT_SPEC_H
 
-#include "dsp/axes.h"
 #include "input/archive.h"
 #include "input/inputs.h"
 #include "job/job.h"

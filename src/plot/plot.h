@@ -5,7 +5,6 @@
 
 #include "base/status.h"
 #include "io/file_rights.h"
-#include "io/mark.h"
 #include "plot/drawing.h"
 
 #include <stdint.h>

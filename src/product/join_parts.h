@@ -2,7 +2,6 @@
 #ifndef VOLTMILL_PRODUCT_JOIN_PARTS_H
 #define VOLTMILL_PRODUCT_JOIN_PARTS_H
 
-#include "product/join.h"
 #include "product/product.h"
 
 enum join_along { JOIN_TIME, JOIN_FREQUENCY };

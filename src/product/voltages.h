@@ -5,7 +5,6 @@
 
 #include "base/status.h"
 #include "base/terms.h"
-#include "base/text.h"
 #include "input/sky.h"
 
 #include <hdf5.h>

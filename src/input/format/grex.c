@@ -1,6 +1,5 @@
 /* GReX voltage dumps, netCDF-4: /voltages [time][pol][freq][reim] and a dataset for each axis
  * (GReX-Telescope/GReX-T0, src/dumps.rs). */
-#include "base/memory.h"
 #include "input/archive.h"
 #include "input/format/fields.h"
 #include "input/format/formats.h"

@@ -11,7 +11,6 @@
 #include "io/file.h"
 #include "io/file_rights.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include "input/read/reader_parts.h"
 #include "io/file.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

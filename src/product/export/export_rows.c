@@ -9,7 +9,6 @@
 #include "product/flagged.h"
 #include "product/ifs.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

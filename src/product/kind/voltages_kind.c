@@ -3,7 +3,6 @@
 #include "product/voltages.h"
 
 #include "base/memory.h"
-#include "io/hdf5/h5_dataset.h"
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
 
