@@ -242,6 +242,11 @@ int fft_can(enum fft_kind kind, uint32_t length)
     return fft_library_of(kind)->can(length);
 }
 
+const char *fft_limit(uint32_t length)
+{
+    return fft_can(FFT_VKFFT, length) ? NULL : "at most 2^24 points, or 2^26 if a power of two";
+}
+
 enum fft_kind fft_settle(enum fft_kind wanted, uint32_t length)
 {
     return wanted == FFT_CLFFT && fft_can(FFT_CLFFT, length) ? FFT_CLFFT : FFT_VKFFT;

@@ -13,6 +13,8 @@ typedef struct fft fft_t;
 /* Returns whether a library does this length (at least 2): VkFFT any up to 2^24, powers of two up
  * to 2^26, clFFT products of 2, 3, 5, 7, 11, 13 (up to 2^24). `kind` is not AUTO. */
 int fft_can(enum fft_kind kind, uint32_t length);
+/* Returns NULL if any library does this length, else which lengths are possible. */
+const char *fft_limit(uint32_t length);
 /* Returns clFFT if it is wanted and does this length, else VkFFT, which is right everywhere and was
  * the faster one wherever it was measured. */
 enum fft_kind fft_settle(enum fft_kind wanted, uint32_t length);

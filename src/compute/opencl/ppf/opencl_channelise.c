@@ -896,11 +896,6 @@ static status_t opencl_channelise_run(channelise_t *channelise, const channelise
 }
 
 /* Returns NULL if any library does this length, else which lengths are possible. */
-static const char *opencl_channelise_limit(uint32_t length)
-{
-    return fft_can(FFT_VKFFT, length) ? NULL : "at most 2^24 points, or 2^26 if a power of two";
-}
-
 OPENCL_TIMES(opencl_channelise_times)
 
 const struct channelise_ops opencl_channelise = {
@@ -910,7 +905,7 @@ const struct channelise_ops opencl_channelise = {
     .begin = opencl_channelise_begin,
     .scale = opencl_channelise_scale,
     .run = opencl_channelise_run,
-    .limit = opencl_channelise_limit,
+    .limit = fft_limit,
     .choose = opencl_channelise_choose,
     .words = opencl_channelise_words,
     .candidates = opencl_channelise_candidates};
