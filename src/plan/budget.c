@@ -4,6 +4,7 @@
 #include "compute/device_side.h"
 #include "compute/shared/beam_weights.h"
 #include "plan/beams_plan.h"
+#include "plan/flag_mask.h"
 #include "plan/plan_products.h"
 #include "plan/visibilities_plan.h"
 #include "product/codec.h"
@@ -332,8 +333,8 @@ uint32_t budget_finishers(const struct channelise_plan *work)
 }
 
 /* Bytes that a run keeps from beginning to end: the values that the numbers of archives in few bits
- * stand for; the sums of all spans, and the CRCs that they become; coefficients of filters in
- * double, and of filter banks as they are and folded, and their energies. */
+ * stand for; the sums of all spans, and the CRCs that they become; masks; coefficients of filters
+ * in double, and of filter banks as they are and folded, and their energies. */
 static uint64_t budget_tables_bytes(const struct channelise_plan *work)
 {
     uint64_t bytes = 0;
@@ -344,6 +345,7 @@ static uint64_t budget_tables_bytes(const struct channelise_plan *work)
         uint64_t rows = work->products[i].spec.rows;
         bytes += 2 * sizeof(uint32_t) *
                  ceil_div_u64(rows, spans_rows(rows, work->products[i].row_bytes));
+        bytes += flag_mask_bytes(work->products[i].mask);
     }
     if (work->filters && work->filters->synthesis) { /* the job's, and that of the plan */
         bytes += 2 * work->job->synthesise.ncoeff * sizeof(double);

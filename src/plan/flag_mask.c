@@ -32,7 +32,7 @@ struct flag_mask {
     struct time_axis time; /* of our cells */
     uint64_t channels, ifs;
     double width_hz;     /* of a channel */
-    struct place *by_hz; /* [channels] */
+    struct place *by_hz; /* [channels]; NULL once a product's channels are matched */
     struct range *ranges;
     size_t nranges;
     /* State of a mask that is a product. */
@@ -163,6 +163,7 @@ static status_t flag_mask_match(flag_mask_t *mask)
             (struct span){flag_mask_find(mask->theirs, count, hz - reach),
                           flag_mask_find(mask->theirs, count, hz + reach)};
     }
+    free(memory_move(&mask->by_hz));
     return STATUS_OK;
 }
 
@@ -284,6 +285,18 @@ status_t flag_mask_mark(flag_mask_t *mask, uint64_t cell, const struct flag_mask
         flag_mask_mark_row(mask, part, flags);
     }
     return STATUS_OK;
+}
+
+uint64_t flag_mask_bytes(const flag_mask_t *mask)
+{
+    if (!mask || !mask->product) {
+        return mask ? mask->channels * sizeof *mask->by_hz + mask->nranges * sizeof *mask->ranges
+                    : 0;
+    }
+    const struct product *product = mask->product;
+    return mask->channels * sizeof *mask->touched +
+           product->flags.channels * (sizeof *mask->theirs + product->flags.ifs) +
+           product->frequencies * sizeof *product->frequency_hz;
 }
 
 static status_t flag_mask_is_hdf5(const char *path, int *out)

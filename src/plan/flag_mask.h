@@ -26,6 +26,9 @@ typedef struct flag_mask flag_mask_t;
 status_t flag_mask_create(const char *path, const struct product_spec *spec, flag_mask_t **out);
 void flag_mask_destroy(flag_mask_t *mask); /* takes NULL */
 
+/* Returns the bytes that a mask keeps; 0 for NULL. */
+uint64_t flag_mask_bytes(const flag_mask_t *mask);
+
 /* Some ifs of a row of cells, and some of all channels of the bank. */
 struct flag_mask_part {
     uint64_t first_if, ifs;

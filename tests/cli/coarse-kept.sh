@@ -43,6 +43,9 @@ products:
      scales: first, scale_rows: 2}
 run: {chunk: 16, sync: 0.01}
 YAML
+memory() { "$voltmill" plan --json job.yaml "$@" | "$python" -c 'import json, sys; print(json.load(sys.stdin)["run"]["memory_bytes"])'; }
+[ $(($(memory) - $(memory --set 'products.1.flag={kurtosis: 4, spectra: 8}'))) -ge $((16 * 49152)) ]
+ok $? "its mask counts: 16 bytes for each of 6 x 8,192 channels at least"
 products=(flagged.h5 each.h5 part.h5 mean.fil range.fits range.h5 inside.h5 first.h5)
 small=(--set run.memory=220MiB)
 in_groups 12
