@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* crc_of(): the CRC-32 of some bytes. crc_more() continues that of the bytes before. */
+/* crc_of(): the CRC-32 of some bytes. crc_more() continues that of the bytes before, 0 of
+ * none. */
 uint32_t crc_of(const void *data, size_t bytes);
 uint32_t crc_more(uint32_t crc, const void *data, size_t bytes);
 

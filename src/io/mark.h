@@ -26,7 +26,7 @@ status_t mark_read(int fd, const char *path, enum mark *out);
 /* Returns the mark by name likewise; NONE if the file is unreadable. */
 enum mark mark_of(const char *path);
 
-/* Returns the command of a mark, as users give it; "" of NONE. */
+/* Returns the command of a mark, as users give it ("voltmill run JOB"); "" of NONE. */
 const char *mark_command(enum mark mark);
 
 /* Fails with DATA if the file (fd: where it is open, or -1) has a mark, naming the command that

@@ -22,7 +22,8 @@ struct origin {
 };
 
 /* Appends to an empty text the first line that differs, such as "job: taps: 8 then, taps: 16 now";
- * of long lines the part that differs. Appends nothing if all lines are equal; members that are not
+ * of long lines the part that differs. Lines of a job that differ only in how a number is written
+ * (1e6, 1000000) are equal. Appends nothing if all lines are equal; members that are not
  * known now are ignored, those that were not known then are empty. Fails with DEVICE (memory). */
 status_t origin_compare(const struct origin *then, const struct origin *now, struct text *out);
 

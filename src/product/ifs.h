@@ -16,8 +16,10 @@ uint32_t ifs_count(const struct product_spec *spec);
 /* Returns the weights of a row of a product that has weights. */
 uint64_t ifs_weights(const struct product_spec *spec);
 
-/* Returns the number of streams that are combined, in one coarse channel: groups of streams have a
- * multiple of it, or all streams. */
+/* Returns the least number of neighbouring streams (station, beam, polarisation) of one coarse
+ * channel that make whole ifs: 1 if nothing is combined; else all polarisations, times all beams
+ * where stations or beams are summed, times all stations where these are. Groups of streams have a
+ * multiple of it, or all streams. Not for visibilities. */
 uint32_t ifs_streams(const struct product_spec *spec);
 
 /* Makes the names of the *count ifs of a row: "CS001/0/X", with station and beam where the archive

@@ -218,6 +218,9 @@ def sigmf_files():
     ok("SigMF (2 annotations, ignored)" in voltmill("info", scratch("obs.sigmf-meta")), "SigMF: info counts annotations")
     refused("SigMF, samples instead of metadata", scratch("obs.sigmf-data"), "has the samples of a SigMF recording, expected its metadata: ")
     by_sigmf(scratch("obs.sigmf-meta"), volts, "SigMF ci16")
+    plain.write_sigmf(scratch("wide"), x.tobytes(), plain.sigmf_meta(captures=[capture], num_channels=8))
+    refused("SigMF, a centre for four coarse channels", scratch("wide.sigmf-meta"), "states one centre frequency, but input.layout.axes make 4",
+            2, format="sigmf", axes="time,chan:4*pol:2")
     later = [{**capture, "core:sample_start": 700}, {"core:sample_start": 1700, "core:header_bytes": 16}]
     plain.write_sigmf(scratch("obs"), x[:1000].tobytes() + bytes(16) + x[1000:].tobytes(), plain.sigmf_meta(captures=later, offset=700))
     about, gaps, _ = check("SigMF, core:offset", volts, scratch("obs.sigmf-meta"), "")

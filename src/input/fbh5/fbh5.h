@@ -151,8 +151,10 @@ status_t fbh5_name_if(const struct fbh5 *fbh5, uint32_t at, struct text *out);
  * ours, else as fbh5_name_if(). Fails with DEVICE (memory). */
 status_t fbh5_name_pol(const struct fbh5 *fbh5, uint32_t at, struct text *out);
 
-/* Finds the polarisation that `word` (of `length` characters) names: its number, or either of its
- * names. Returns whether there is one; if not, *out is undefined. */
+/* Finds the polarisation that the first `length` characters of a text name, no digit following
+ * them: its number from 0, or either of its names as fbh5_name_if() and fbh5_name_pol() give them
+ * (case counts); of several with that name the first. Returns whether there is one; if not, *out is
+ * undefined. */
 int fbh5_find_pol(const struct fbh5 *fbh5, const char *word, size_t length, uint32_t *out);
 
 /* Appends the ifs that are powers, by name: "0 (XX), 1 (YY)"; "none" if no name is known. Fails

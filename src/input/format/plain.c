@@ -159,7 +159,12 @@ static status_t plain_take_words(struct plain *plain)
             plain->path);
     TRY(memory_text("samples", &own->dataset));
     TRY(memory_text(plain->known, &archive->layout));
-    return recorder_take_words(plain->layout, archive->is_complex, own, archive);
+    TRY(recorder_take_words(plain->layout, archive->is_complex, own, archive));
+    return REQUIRED(
+        !archive->states.freq || own->freq.count == archive->count[AXIS_CHAN], STATUS_USAGE,
+        "%s states one centre frequency, but input.layout.axes make %" PRIu64
+        " coarse channels: input.layout.freq_hz is missing, expected the centre of each",
+        plain->path, archive->count[AXIS_CHAN]);
 }
 
 /* Bits of an element, by its type or the job's packing. */

@@ -46,7 +46,8 @@ status_t plain_open(const char *path, const struct job_layout *layout, plain_ste
  * (memory). */
 status_t plain_assume_streams(struct plain *plain, uint64_t streams, int is_said);
 
-/* Sets the centre frequency that the file states. Fails with DEVICE. */
+/* Sets the centre, in Hz, that the file states of its only coarse channel; axes of the job that
+ * make more are refused later. Call it once. Fails with DEVICE (memory). */
 status_t plain_set_centre(struct plain *plain, double hz);
 
 /* Reports mistakes in a document that is part of a file. Fails with DATA if there are any, instead

@@ -40,8 +40,8 @@ herr_t h5_iterate_links(hid_t group, h5_take_t take, void *context);
 /* Frees texts of variable length that HDF5 read into `values`. */
 void h5_reclaim(hid_t type, hid_t space, void *values);
 
-/* Registers a copy of a file driver, with version and number set as this HDF5 needs them. Negative
- * after an error. */
+/* Registers a copy of a file driver, with version and number set as this HDF5 needs them. Returns
+ * its id, for H5FDunregister() once a property list has it; negative after an error. */
 hid_t h5_register_driver(const H5FD_class_t *driver);
 
 /* Reads a chunk of at most `bytes` bytes as it is stored (HDF5 before 2.0 does not check that it

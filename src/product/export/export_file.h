@@ -123,7 +123,9 @@ status_t export_file_say_before(const struct export_file *file, struct text *sai
  * export_file_publish() do. */
 status_t export_file_write(const struct export_plan *plan, const struct guard *reads,
                            int *is_before);
-/* Frees the file's memory, and removes it if it was not published. Takes one of zeros. */
+/* Frees the file's memory and closes it. Removes FILE.part, and folders made for it, if this
+ * command began it and it is not complete: what was only compared, or could not be renamed, stays.
+ * Takes one of zeros, and leaves EXPORT_FILE_NONE. */
 void export_file_end(struct export_file *file);
 
 /* Returns the chosen name, or (NULL) that of the product with another ending; for free(). Fails

@@ -35,7 +35,7 @@ PRODUCT_KINDS(KIND_DECLARE)
 /* Returns the functions of a kind. */
 const struct kind *kind_of(enum product_kind kind);
 
-/* Returns the bytes of a row of such a product. */
+/* Returns the bytes of a row of the product, not compressed. */
 uint64_t kind_row_bytes(const struct product_spec *spec);
 
 /* Writes everything that a product states into a new file. Sets the members of *place that are

@@ -52,7 +52,9 @@ uint32_t dedisperse_shape_registers(const struct dedisperse_shape_problem *probl
                                     const struct dedisperse_shape *shape);
 
 /* Return the samples and the DMs of a tile; nrows rounded up to whole chunks, and of floats also to
- * a multiple of 16, for the rows of the table; the words of a staged row, a multiple of 4. */
+ * a multiple of 16, for the rows of the table; the words of a staged row (of
+ * each of its shifted copies), a multiple of 4: a word has 4 bytes if pack > 1, else those of a
+ * sample. */
 uint32_t dedisperse_shape_tile_samples(const struct dedisperse_shape *shape);
 uint32_t dedisperse_shape_tile_dms(const struct dedisperse_shape *shape);
 uint32_t dedisperse_shape_padded(const struct dedisperse_shape_problem *problem,
