@@ -44,7 +44,13 @@ away() {
         errs 4 '^error: .* could not be .* within 2 s|^error: .* no progress for 2 s' timeout -k 1 100 "${shim[@]}" \
             SHIM_AWAY_AT="$path" "SHIM_AWAY=$call:hang" "${run[@]}" "$@"
         "$voltmill" run job.yaml >stdout 2>>stderr || { echo "# does not go on"; bad=1; }
-        [ "$expected" = "$(digest)" ] || { echo "# other bytes"; bad=1; }
+        # Which kernels are tuned, and so the last bits, depends on what is timed.
+        if [ "$path" = /tuned.txt ]; then
+            "$voltmill" verify power.h5 >>stderr 2>&1 || { echo "# not verified"; bad=1; }
+        elif [ "$expected" != "$(digest)" ]; then
+            echo "# other bytes"
+            bad=1
+        fi
         ok $bad "$path hangs at call $call of $all"
         [ $bad = 0 ] || note <stderr
         clear_all
