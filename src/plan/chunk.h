@@ -76,7 +76,7 @@ static inline struct chunk_row chunk_row_of_channels(struct chunk_row row, uint6
 
 /* Numbers of a line that are of a chunk's coarse channels: `count` from number `first` on. They
  * begin with the chunk's channel `from`, counted over its coarse channels side by side, x `each`.
- * Of a chunk of whole lines (chunk_is_coarse() is 0): all, from channel row->first on. */
+ * A chunk of whole lines (chunk_is_coarse() is 0) has them all, from channel row->first on. */
 struct chunk_kept {
     uint64_t from, first, count;
 };

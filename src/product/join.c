@@ -45,6 +45,7 @@ static status_t fill_read(const struct join_filling *f, uint32_t part, uint64_t 
                           uint64_t count, uint64_t lead, void *out)
 {
     const struct join_dataset *set = f->set;
+    /* A part without weights lacks their scale, coarse_frequency, in double, and themselves. */
     if (set->from[part] == UINT64_MAX && !set->is_rows && set->element_bytes == sizeof(double)) {
         const double *hz = f->join->parts[part].product->frequency_hz;
         for (uint64_t i = 0; i < set->count[part]; i++) {

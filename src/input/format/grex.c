@@ -28,7 +28,7 @@ static struct utc grex_utc(double tai_days)
 }
 
 /* Doubles that hold days tell times to 0.6 us: the cadence is known, the axis only confirms it.
- * That of earlier writers ends one sample late, and is spread over that. */
+ * Earlier writers spread their times evenly from the first sample to one sample after the last. */
 static status_t grex_read_times(struct fields *f)
 {
     status_t st = STATUS_OK;
