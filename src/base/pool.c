@@ -203,10 +203,9 @@ static status_t pool_start(pool_t *pool)
 
 status_t pool_create(enum pool_kind kind, const char *name, uint32_t threads, pool_t **out)
 {
-    status_t st = STATUS_OK;
-    pool_t *pool = NULL;
+    SCOPED(pool_destroy_at) pool_t *pool = NULL;
     pthread_mutexattr_t brief;
-    TRY_OUT(memory_zeroed(1, sizeof *pool, "threads", &pool));
+    TRY(memory_zeroed(1, sizeof *pool, "threads", &pool));
     pool->kind = kind;
     (void)snprintf(pool->name, sizeof pool->name, "%s", name);
     pool->threads = threads;
@@ -218,14 +217,11 @@ status_t pool_create(enum pool_kind kind, const char *name, uint32_t threads, po
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
     for (int i = 0; i < POOL_BLOCKS; i++) {
-        TRY_OUT(
-            memory_aligned(pool->nparts, sizeof(struct part), "threads", &pool->entries[i].parts));
+        TRY(memory_aligned(pool->nparts, sizeof(struct part), "threads", &pool->entries[i].parts));
     }
-    TRY_OUT(pool_start(pool));
+    TRY(pool_start(pool));
     *out = memory_move(&pool);
-out:
-    pool_destroy(pool);
-    return st;
+    return STATUS_OK;
 }
 
 void pool_destroy(pool_t *pool)
@@ -446,14 +442,11 @@ static void pool_worker_run(void *context, uint32_t thread, uint64_t task)
 
 status_t pool_worker_create(const char *name, pool_worker_t **out)
 {
-    status_t st = STATUS_OK;
-    pool_worker_t *worker = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *worker, "a thread", &worker));
-    TRY_OUT(pool_create(POOL_HELPERS, name, 2, &worker->pool));
+    SCOPED(pool_worker_destroy_at) pool_worker_t *worker = NULL;
+    TRY(memory_zeroed(1, sizeof *worker, "a thread", &worker));
+    TRY(pool_create(POOL_HELPERS, name, 2, &worker->pool));
     *out = memory_move(&worker);
-out:
-    pool_worker_destroy(worker);
-    return st;
+    return STATUS_OK;
 }
 
 void pool_worker_destroy(pool_worker_t *worker)

@@ -44,6 +44,7 @@ typedef struct pool pool_t;
 status_t pool_create(enum pool_kind kind, const char *name, uint32_t threads, pool_t **out);
 /* Waits for all blocks, and frees the pool; takes NULL. */
 void pool_destroy(pool_t *pool);
+SCOPED_END(pool_destroy, pool_t *)
 uint32_t pool_threads(const pool_t *pool); /* as pool_create() got them */
 
 /* Gives a block, which is copied, to the threads; waits while POOL_BLOCKS are there. Its context
@@ -75,11 +76,13 @@ typedef struct pool_worker pool_worker_t;
 status_t pool_worker_create(const char *name, pool_worker_t **out);
 /* Waits for the work that was begun, and ends the thread. Takes NULL. */
 void pool_worker_destroy(pool_worker_t *worker);
+SCOPED_END(pool_worker_destroy, pool_worker_t *)
 
 /* Starts work(context) in the thread; its failure is handed over to the main thread. The caller has
  * waited for what it began before. Without a worker (NULL) runs it at once. */
 void pool_worker_begin(pool_worker_t *worker, void (*work)(void *context), void *context);
 /* Waits for the work that was begun. Takes NULL. */
 void pool_worker_wait(pool_worker_t *worker);
+SCOPED_END(pool_worker_wait, pool_worker_t *)
 
 #endif

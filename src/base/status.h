@@ -4,13 +4,41 @@
  * records the cause (report_fail); those above only hand the status on. After a failure, outputs
  * hold nothing to use or to free, but for what a header says is set, or freed in any case.
  *
- * A function that releases nothing at its end returns at once, by TRY and REQUIRE. A function that
- * does declares `status_t st = STATUS_OK;` first, has one label `out:`, ends in `return st;`, and
- * jumps there by TRY_OUT, REQUIRE_OUT and FAIL_OUT. Lint checks that no function mixes both. */
+ * TRY and REQUIRE return at once. A variable that owns something is declared with SCOPED, and given
+ * its first value there: what it owns is released at the end of its scope, however that is left.
+ * What goes to the caller is moved out (memory_move(), h5_move(), file_move()). Where releasing is
+ * more than calls of one variable each, a function declares `status_t st = STATUS_OK;` first, has
+ * one label `out:`, ends in `return st;`, and jumps there by TRY_OUT, REQUIRE_OUT and FAIL_OUT.
+ * Lint checks that no function mixes both. */
 #ifndef VOLTMILL_BASE_STATUS_H
 #define VOLTMILL_BASE_STATUS_H
 
 #include "base/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Calls `end` with the address of the variable that is declared after it, when its scope ends;
+ * several variables in reverse order: SCOPED(text_free) struct text names = {0}; */
+#define SCOPED(end) __attribute__((cleanup(end)))
+
+/* Defines end_at(), for SCOPED, of a function that takes the variable itself:
+ * SCOPED(free_at) char *path = NULL; */
+#define SCOPED_END(end, type)                                                                      \
+    static inline void end##_at(type *at)                                                          \
+    {                                                                                              \
+        end(*at);                                                                                  \
+    }
+
+/* The same of a function that takes a pointer of any type. */
+#define SCOPED_END_ANY(end)                                                                        \
+    static inline void end##_at(void *at)                                                          \
+    {                                                                                              \
+        void *block;                                                                               \
+        memcpy(&block, at, sizeof block);                                                          \
+        end(block);                                                                                \
+    }
+SCOPED_END_ANY(free)
 
 /* Returns the status of the call if it is not OK. */
 #define TRY(call)                                                                                  \

@@ -147,28 +147,24 @@ void text_free_list(char **list, size_t count)
 
 status_t text_read_file(struct text *text, const char *path, size_t limit, const char *expected)
 {
-    status_t st = STATUS_OK;
     static const unsigned char hdf5[] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1A, '\n'};
-    FILE *file = NULL;
-    TRY_OUT(text_open(path, "", 1, &file));
+    SCOPED(text_close_at) FILE *file = NULL;
+    TRY(text_open(path, "", 1, &file));
     char block[65536];
     for (;;) {
         size_t count = fread(block, 1, sizeof block, file);
-        REQUIRE_OUT(!ferror(file), STATUS_DATA, "cannot read %s: %s", path, strerror(errno));
+        REQUIRE(!ferror(file), STATUS_DATA, "cannot read %s: %s", path, strerror(errno));
         if (count == 0) {
             break;
         }
         int is_hdf5 =
             text->length == 0 && count >= sizeof hdf5 && !memcmp(block, hdf5, sizeof hdf5);
-        REQUIRE_OUT(!is_hdf5, STATUS_USAGE, "%s is an HDF5 file, expected %s", path, expected);
-        REQUIRE_OUT(text->length + count <= limit, STATUS_DATA,
-                    "%s is larger than %zu bytes, expected %s", path, limit, expected);
-        TRY_OUT(text_add_bytes(text, block, count));
+        REQUIRE(!is_hdf5, STATUS_USAGE, "%s is an HDF5 file, expected %s", path, expected);
+        REQUIRE(text->length + count <= limit, STATUS_DATA,
+                "%s is larger than %zu bytes, expected %s", path, limit, expected);
+        TRY(text_add_bytes(text, block, count));
     }
-    TRY_OUT(text_add_bytes(text, "", 0));
-out:
-    text_close(file);
-    return st;
+    return text_add_bytes(text, "", 0);
 }
 
 size_t text_line_of_nul(const char *text, size_t length)

@@ -37,6 +37,7 @@ status_t text_open(const char *path, const char *what, int takes_pipe, FILE **ou
 
 /* Closes a file; takes NULL. */
 void text_close(FILE *file);
+SCOPED_END(text_close, FILE *)
 
 /* Frees a list of texts, and these; takes NULL. */
 void text_free_list(char **list, size_t count);

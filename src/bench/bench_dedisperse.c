@@ -56,16 +56,15 @@ void bench_dedisperse_destroy(bench_dedisperse_t *bench)
 
 static status_t bench_make_delays(bench_dedisperse_t *bench)
 {
-    status_t st = STATUS_OK;
     const struct bench_dedispersion *c = &bench->c;
     const struct bench_telescope *telescope = c->telescope;
-    double *freq = NULL;
-    double *dms = NULL;
-    TRY_OUT(memory_zeroed(telescope->nchannels, sizeof *freq, "frequencies", &freq));
+    SCOPED(free_at) double *freq = NULL;
+    SCOPED(free_at) double *dms = NULL;
+    TRY(memory_zeroed(telescope->nchannels, sizeof *freq, "frequencies", &freq));
     for (uint32_t i = 0; i < telescope->nchannels; i++) {
         freq[i] = telescope->bottom + i * telescope->width;
     }
-    TRY_OUT(memory_zeroed(c->ndms, sizeof *dms, "DMs", &dms));
+    TRY(memory_zeroed(c->ndms, sizeof *dms, "DMs", &dms));
     for (uint32_t i = 0; i < c->ndms; i++) {
         dms[i] = i * c->dm_step;
     }
@@ -74,25 +73,22 @@ static status_t bench_make_delays(bench_dedisperse_t *bench)
                                    .sample_seconds = 1 / telescope->rate,
                                    .dms = dms,
                                    .ndms = c->ndms};
-    TRY_OUT(dispersion_create(&spec, &bench->delays));
+    TRY(dispersion_create(&spec, &bench->delays));
     if (c->group > 0) {
-        TRY_OUT(subbands_create(&bench->delays, c->group, &bench->steps));
+        TRY(subbands_create(&bench->delays, c->group, &bench->steps));
         bench->spec.steps = &bench->steps;
     }
-out:
-    MEMORY_FREE(freq, dms);
-    return st;
+    return STATUS_OK;
 }
 
 status_t bench_dedisperse_create(backend_t *backend, const struct bench_dedispersion *c,
                                  bench_dedisperse_t **out)
 {
-    status_t st = STATUS_OK;
-    bench_dedisperse_t *bench = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *bench, "a benchmark", &bench));
+    SCOPED(bench_dedisperse_destroy_at) bench_dedisperse_t *bench = NULL;
+    TRY(memory_zeroed(1, sizeof *bench, "a benchmark", &bench));
     bench->c = *c;
     bench->backend = backend;
-    TRY_OUT(bench_make_delays(bench));
+    TRY(bench_make_delays(bench));
     bench->spec.format = c->format;
     bench->spec.mode = c->mode;
     bench->spec.delays = &bench->delays;
@@ -100,15 +96,13 @@ status_t bench_dedisperse_create(backend_t *backend, const struct bench_dedisper
     bench->spec.threads = c->threads;
     bench->seconds = (double)bench->spec.max_samples / c->telescope->rate;
     uint64_t least = max_u64(BOXES_LEAST_TIMES, 2 * (uint64_t)c->search);
-    REQUIRE_OUT(c->search == 0 || bench->spec.max_samples >= least, STATUS_USAGE,
-                "bench dedisperse: --search %u: each DM has only %llu times: to measure noise, at "
-                "least %llu are needed, --seconds %g",
-                c->search, (unsigned long long)bench->spec.max_samples, (unsigned long long)least,
-                ceil(10 * (double)least / c->telescope->rate) / 10);
+    REQUIRE(c->search == 0 || bench->spec.max_samples >= least, STATUS_USAGE,
+            "bench dedisperse: --search %u: each DM has only %llu times: to measure noise, at "
+            "least %llu are needed, --seconds %g",
+            c->search, (unsigned long long)bench->spec.max_samples, (unsigned long long)least,
+            ceil(10 * (double)least / c->telescope->rate) / 10);
     *out = memory_move(&bench);
-out:
-    bench_dedisperse_destroy(bench);
-    return st;
+    return STATUS_OK;
 }
 
 /* One pass of the host's threads over all series. Counts peaks that are not those of `found`, if
@@ -230,42 +224,34 @@ out:
 static status_t bench_search_device(const bench_dedisperse_t *bench, const struct boxes *boxes,
                                     peaks_t *peaks, struct bench_dedispersed *out)
 {
-    status_t st = STATUS_OK;
     const struct bench_dedispersion *c = &bench->c;
     struct peaks_rows rows = {.nseries = c->ndms};
     buffer_t *series = dedispersion_trial_series(bench->trial, &rows.stride);
-    buffer_t *buffer = NULL;
+    SCOPED(buffer_destroy_at) buffer_t *buffer = NULL;
     void *found = NULL;
-    TRY_OUT(buffer_create(bench->backend, BUFFER_OUT,
-                          c->ndms * boxes_cells(boxes) * sizeof(struct peak), &buffer));
+    TRY(buffer_create(bench->backend, BUFFER_OUT,
+                      c->ndms * boxes_cells(boxes) * sizeof(struct peak), &buffer));
     for (uint32_t i = 0; i < c->repeats; i++) {
         double steps[DEVICE_STEPS];
-        TRY_OUT(peaks->ops->run(peaks, series, &rows, 0, boxes->outputs, buffer));
-        TRY_OUT(stage_times(peaks, steps));
+        TRY(peaks->ops->run(peaks, series, &rows, 0, boxes->outputs, buffer));
+        TRY(stage_times(peaks, steps));
         out->search = i == 0 ? steps[STEP_DETECT] : fmin(out->search, steps[STEP_DETECT]);
     }
-    TRY_OUT(buffer_get(buffer, &found));
-    TRY_OUT(bench_search_host(bench, boxes, found, out));
-out:
-    buffer_destroy(buffer);
-    return st;
+    TRY(buffer_get(buffer, &found));
+    return bench_search_host(bench, boxes, found, out);
 }
 
 /* Times the search on the device or the host; the fastest repeat counts. */
 static status_t bench_search(const bench_dedisperse_t *bench, const struct dedisperse_shape *shape,
                              struct bench_dedispersed *out)
 {
-    status_t st = STATUS_OK;
     const struct boxes boxes = boxes_of(bench->c.search, SEARCH_THRESHOLD, bench->spec.max_samples);
-    peaks_t *peaks = NULL;
-    TRY_OUT(peaks_create(bench->backend, &boxes, 1, &peaks));
-    TRY_OUT(peaks ? bench_search_device(bench, &boxes, peaks, out)
-            : backend_abilities(backend_which(bench->backend))->finds_peaks
-                ? bench_search_host(bench, &boxes, NULL, out)
-                : bench_search_together(bench, &boxes, shape, out));
-out:
-    stage_destroy(peaks);
-    return st;
+    SCOPED(stage_destroy_at) peaks_t *peaks = NULL;
+    TRY(peaks_create(bench->backend, &boxes, 1, &peaks));
+    return peaks ? bench_search_device(bench, &boxes, peaks, out)
+           : backend_abilities(backend_which(bench->backend))->finds_peaks
+               ? bench_search_host(bench, &boxes, NULL, out)
+               : bench_search_together(bench, &boxes, shape, out);
 }
 
 status_t bench_dedisperse_time(bench_dedisperse_t *bench, const struct dedisperse_shape *shape,

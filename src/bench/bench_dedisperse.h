@@ -49,6 +49,7 @@ typedef struct bench_dedisperse bench_dedisperse_t;
 status_t bench_dedisperse_create(backend_t *backend, const struct bench_dedispersion *c,
                                  bench_dedisperse_t **out);
 void bench_dedisperse_destroy(bench_dedisperse_t *bench); /* takes NULL */
+SCOPED_END(bench_dedisperse_destroy, bench_dedisperse_t *)
 /* Times a shape; NULL: the backend's own choice. `words` gets its description. Fails with USAGE (an
  * impossible shape), DEVICE. A wrong result is no failure. */
 status_t bench_dedisperse_time(bench_dedisperse_t *bench, const struct dedisperse_shape *shape,

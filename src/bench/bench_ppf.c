@@ -183,16 +183,15 @@ out:
 
 status_t bench_ppf(backend_t *backend, const struct bench_case *c, struct bench_result *out)
 {
-    status_t st = STATUS_OK;
     static const struct trial timed = {bench_run, bench_check};
-    struct bench bench = {.c = c, .bank.backend = backend};
+    SCOPED(bench_end) struct bench bench = {.c = c, .bank.backend = backend};
     const struct bank *bank = &bench.bank;
     struct bench_result result = {0};
     struct trial_times times;
     bench_set_spec(&bench);
-    TRY_OUT(bench_begin(&bench));
+    TRY(bench_begin(&bench));
     double spectra = (double)bank->spectra * c->streams;
-    TRY_OUT(trial_time(&timed, &bench, c->repeats, NULL, &times));
+    TRY(trial_time(&timed, &bench, c->repeats, NULL, &times));
     result.choice = bank->spec.choice;
     result.samples = bank->spectra * c->streams * channelise_hop(&bank->spec);
     result.up_bytes = (double)bank->in_bytes;
@@ -207,13 +206,11 @@ status_t bench_ppf(backend_t *backend, const struct bench_case *c, struct bench_
     result.worst = agreement->worst;
     result.is_right = agreement->numbers > 0 && agreement_holds(agreement);
     if (c->with_transfers) {
-        TRY_OUT(bench_time_row(&bench, &result));
-        TRY_OUT(bench_measure_power(&bench, &result));
+        TRY(bench_time_row(&bench, &result));
+        TRY(bench_measure_power(&bench, &result));
     }
     *out = result;
-out:
-    bench_end(&bench);
-    return st;
+    return STATUS_OK;
 }
 
 enum { WINDOW_ROWS = 48 /* that are checked */ };
@@ -240,9 +237,8 @@ static void synthesis_end(struct synthesis *bench)
 static status_t synthesis_design(struct synthesis *bench, const struct bench_case *c,
                                  uint32_t bank_taps)
 {
-    status_t st = STATUS_OK;
     struct synthesise_spec *spec = &bench->spec;
-    double *coeff = NULL;
+    SCOPED(free_at) double *coeff = NULL;
     const int is_oversampled = c->oversample.num > c->oversample.den;
     const struct prototype_spec prototype = {
         .channels = c->channels,
@@ -251,14 +247,12 @@ static status_t synthesis_design(struct synthesis *bench, const struct bench_cas
         .window = is_oversampled ? WINDOW_KAISER : WINDOW_HANN,
         .kaiser_beta = is_oversampled ? oversampled_beta(c->oversample, bank_taps) : 0,
         .cutoff = oversampled_cutoff(c->oversample)};
-    TRY_OUT(prototype_create(&prototype, &coeff));
+    TRY(prototype_create(&prototype, &coeff));
     const struct dual_bank bank = {coeff, spec->points, bank_taps, spec->hop};
-    TRY_OUT(dual_create(&bank, c->taps, &bench->dual));
+    TRY(dual_create(&bank, c->taps, &bench->dual));
     spec->coeff = bench->dual.coeff;
     spec->first = bench->dual.first;
-out:
-    free(coeff);
-    return st;
+    return STATUS_OK;
 }
 
 static struct overlap synthesis_overlap(const struct synthesise_spec *spec)
@@ -350,21 +344,18 @@ out:
 
 static status_t synthesis_check(void *context, uint32_t *wrong)
 {
-    status_t st = STATUS_OK;
     struct synthesis *bench = context;
     const uint64_t rows = min_u64(WINDOW_ROWS, bench->run.rows);
     const uint64_t last = bench->run.rows - rows;
     const uint64_t at[WINDOWS] = {0, last / 3, last / 2, last};
-    backend_t *reference = NULL;
+    SCOPED(backend_close_at) backend_t *reference = NULL;
     bench->agreement = (struct agreement){0};
-    TRY_OUT(bank_open_reference(&reference));
+    TRY(bank_open_reference(&reference));
     for (uint32_t w = 0; w < WINDOWS; w++) {
-        TRY_OUT(synthesis_check_window(bench, reference, at[w], rows));
+        TRY(synthesis_check_window(bench, reference, at[w], rows));
     }
     *wrong = !agreement_holds(&bench->agreement);
-out:
-    backend_close(reference);
-    return st;
+    return STATUS_OK;
 }
 
 static void synthesis_set_spec(struct synthesis *bench, const struct bench_case *c)
@@ -388,31 +379,26 @@ static void synthesis_set_spec(struct synthesis *bench, const struct bench_case 
 
 static status_t synthesis_say(const struct synthesis *bench, struct text *how)
 {
-    status_t st = STATUS_OK;
-    struct text words = {0};
-    TRY_OUT(synthesise_words(&bench->spec.choice, &words));
-    TRY_OUT(text_add(how, "synthesis to %.0f dB, %s", bench->dual.error_db,
-                     words.data ? words.data : ""));
-out:
-    text_free(&words);
-    return st;
+    SCOPED(text_free) struct text words = {0};
+    TRY(synthesise_words(&bench->spec.choice, &words));
+    return text_add(how, "synthesis to %.0f dB, %s", bench->dual.error_db,
+                    words.data ? words.data : "");
 }
 
 status_t bench_synthesis(backend_t *backend, const struct bench_case *c, uint32_t bank_taps,
                          struct bench_result *out, struct text *how)
 {
-    status_t st = STATUS_OK;
     static const struct trial timed = {synthesis_run, synthesis_check};
-    struct synthesis bench = {.backend = backend};
+    SCOPED(synthesis_end) struct synthesis bench = {.backend = backend};
     struct bench_result result = {.seconds = 0};
     struct trial_times times;
     synthesis_set_spec(&bench, c);
-    TRY_OUT(synthesis_design(&bench, c, bank_taps));
-    TRY_OUT(synthesise_choose(backend, &bench.spec, &bench.spec.choice));
-    TRY_OUT(synthesise_create(backend, &bench.spec, &bench.stage));
-    TRY_OUT(synthesis_fill(&bench, c));
-    TRY_OUT(trial_time(&timed, &bench, c->repeats, NULL, &times));
-    TRY_OUT(synthesis_say(&bench, how));
+    TRY(synthesis_design(&bench, c, bank_taps));
+    TRY(synthesise_choose(backend, &bench.spec, &bench.spec.choice));
+    TRY(synthesise_create(backend, &bench.spec, &bench.stage));
+    TRY(synthesis_fill(&bench, c));
+    TRY(trial_time(&timed, &bench, c->repeats, NULL, &times));
+    TRY(synthesis_say(&bench, how));
     const double sample_out = (c->is_complex ? 2 : 1) * sizeof(float);
     result.choice.backend = bench.spec.choice.backend;
     result.choice.shape.simd = bench.spec.choice.shape.simd;
@@ -426,7 +412,5 @@ status_t bench_synthesis(backend_t *backend, const struct bench_case *c, uint32_
     result.worst = agreement_worst(&bench.agreement);
     result.is_right = bench.agreement.numbers > 0 && agreement_holds(&bench.agreement);
     *out = result;
-out:
-    synthesis_end(&bench);
-    return st;
+    return STATUS_OK;
 }

@@ -316,15 +316,14 @@ status_t experiment_fixed(backend_t *backend, struct experiment_row *rows, uint3
                           const struct tune_request *request, struct dedisperse_shape *best,
                           double *fixed, int *found)
 {
-    status_t st = STATUS_OK;
-    struct dedisperse_shape *winners = NULL;
+    SCOPED(free_at) struct dedisperse_shape *winners = NULL;
     double most = 0;
-    TRY_OUT(memory_zeroed(nrows, sizeof *winners, "shapes", &winners));
+    TRY(memory_zeroed(nrows, sizeof *winners, "shapes", &winners));
     uint32_t n = experiment_list_winners(rows, nrows, winners);
     for (uint32_t r = 0; r < nrows; r++) {
         request->budget->problems = nrows - r;
         if (!experiment_knows_all(&rows[r], winners, n)) {
-            TRY_OUT(experiment_time_others(backend, &rows[r], winners, n, request));
+            TRY(experiment_time_others(backend, &rows[r], winners, n, request));
         }
     }
     for (uint32_t k = 0; k < rows[0].nknown; k++) {
@@ -338,7 +337,5 @@ status_t experiment_fixed(backend_t *backend, struct experiment_row *rows, uint3
     for (uint32_t r = 0; r < nrows && *found; r++) {
         fixed[r] = experiment_known_time(&rows[r], best);
     }
-out:
-    free(winners);
-    return st;
+    return STATUS_OK;
 }

@@ -159,36 +159,33 @@ out:
 /* Compares some spectra with the reference, and checks that every number was written. */
 static status_t beams_check(void *context, uint32_t *wrong)
 {
-    status_t st = STATUS_OK;
     struct beams *bench = context;
     const uint64_t at[] = {0, bench->spectra / 2, bench->spectra - 1};
     const size_t count = bench->spectra * beams_row(&bench->spec, bench->spec.beams);
-    backend_t *reference = NULL;
+    SCOPED(backend_close_at) backend_t *reference = NULL;
     void *data = NULL;
     size_t missing = 0;
     bench->agreement = (struct agreement){0};
-    TRY_OUT(bank_open_reference(&reference));
+    TRY(bank_open_reference(&reference));
     for (uint32_t i = 0; i < sizeof at / sizeof *at; i++) {
-        TRY_OUT(beams_check_spectrum(bench, reference, at[i]));
+        TRY(beams_check_spectrum(bench, reference, at[i]));
     }
-    TRY_OUT(buffer_get(bench->out, &data));
+    TRY(buffer_get(bench->out, &data));
     for (size_t i = 0; i < count; i++) {
         missing += isnan(((const float *)data)[i]) != 0;
     }
     *wrong = missing > 0 || !agreement_holds(&bench->agreement);
-out:
-    backend_close(reference);
-    return st;
+    return STATUS_OK;
 }
 
 /* Times beams. Fails with DEVICE. A wrong result is no failure. */
 static status_t bench_beams(const struct array_settings *s, const struct array_row *row,
                             struct bench_formed *out)
 {
-    status_t st = STATUS_OK;
     static const struct trial timed = {beams_run, beams_check};
     const int has_device = backend_abilities(backend_which(s->table.opened))->has_device;
     const uint64_t beyond_caches = has_device ? UINT64_C(1) << 29 : UINT64_C(1) << 26;
+    SCOPED(beams_end)
     struct beams bench = {.backend = s->table.opened,
                           .spec = {.stage = BETWEEN_BEAMFORM,
                                    .stations = row->stations,
@@ -203,16 +200,14 @@ static status_t bench_beams(const struct array_settings *s, const struct array_r
     const uint64_t bytes = beams_row(&bench.spec, row->stations) * sizeof(float);
     bench.spectra = s->spectra > 0 ? s->spectra : ceil_div_u64(beyond_caches / bytes + 1, 64) * 64;
     bench.spec.max_spectra = bench.spectra;
-    TRY_OUT(beams_fill(&bench, s->is_fixed));
-    TRY_OUT(between_create(s->table.opened, &bench.spec, &bench.stage));
-    TRY_OUT(trial_time(&timed, &bench, s->shared.repeats, NULL, &times));
+    TRY(beams_fill(&bench, s->is_fixed));
+    TRY(between_create(s->table.opened, &bench.spec, &bench.stage));
+    TRY(trial_time(&timed, &bench, s->shared.repeats, NULL, &times));
     *out = (struct bench_formed){.spectra = bench.spectra,
                                  .seconds = times.best.seconds,
                                  .error = agreement_rms(&bench.agreement),
                                  .is_right = times.wrong == 0};
-out:
-    beams_end(&bench);
-    return st;
+    return STATUS_OK;
 }
 
 enum {
@@ -401,9 +396,8 @@ out:
 static status_t bench_correlate(const struct array_settings *s, const struct array_row *row,
                                 struct bench_correlated *out)
 {
-    status_t st = STATUS_OK;
     static const struct trial timed = {correlation_run, correlation_check};
-    struct correlation bench = {.backend = s->table.opened};
+    SCOPED(correlation_end) struct correlation bench = {.backend = s->table.opened};
     struct trial_times times;
     struct correlate_spec *spec = &bench.spec;
     *spec = (struct correlate_spec){.stations = row->stations,
@@ -416,17 +410,15 @@ static status_t bench_correlate(const struct array_settings *s, const struct arr
                                     .threads = s->shared.threads,
                                     .is_turned = s->is_turned,
                                     .is_timed = 1};
-    TRY_OUT(correlation_begin(&bench));
-    TRY_OUT(trial_time(&timed, &bench, s->shared.repeats, NULL, &times));
+    TRY(correlation_begin(&bench));
+    TRY(trial_time(&timed, &bench, s->shared.repeats, NULL, &times));
     out->seconds = times.best.seconds;
     memcpy(out->steps, times.best.steps, sizeof out->steps);
     out->flops =
         8.0 * spec->npairs * correlate_products(spec) * spec->nchannels * (double)spec->max_spectra;
     out->error = bench.error;
     out->is_right = times.wrong == 0;
-out:
-    correlation_end(&bench);
-    return st;
+    return STATUS_OK;
 }
 
 /* Prints all rows of the lists; `head` is above them. */

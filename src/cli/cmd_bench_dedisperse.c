@@ -67,22 +67,19 @@ static status_t bench_time_shape(struct dedisperse_settings *s, bench_dedisperse
                                  const struct bench_dedispersion *c,
                                  const struct dedisperse_shape *shape, double cost)
 {
-    status_t st = STATUS_OK;
-    struct text how = {0};
+    SCOPED(text_free) struct text how = {0};
     struct bench_dedispersed result;
     status_t tried = bench_dedisperse_time(bench, shape, &how, &result);
     if (tried != STATUS_OK) {
-        TRY_OUT(shape && !how.data ? dedisperse_shape_words(shape, &how) : STATUS_OK);
+        TRY(shape && !how.data ? dedisperse_shape_words(shape, &how) : STATUS_OK);
         printf("%6u %4u %-34s %s\n", c->ndms, 8 * (uint32_t)series_bytes(c->format),
                how.data ? how.data : "", report_cause());
         report_clear();
         s->table.failed += tried != STATUS_USAGE;
-        goto out;
+        return STATUS_OK;
     }
     bench_print_row(s, c, how.data, &result, cost);
-out:
-    text_free(&how);
-    return st;
+    return STATUS_OK;
 }
 
 static int bench_has_time(const struct dedisperse_settings *s)
@@ -93,68 +90,56 @@ static int bench_has_time(const struct dedisperse_settings *s)
 static status_t bench_sweep_space(struct dedisperse_settings *s, bench_dedisperse_t *bench,
                                   const struct bench_dedispersion *c)
 {
-    status_t st = STATUS_OK;
-    struct dedisperse_candidate *list = NULL;
+    SCOPED(free_at) struct dedisperse_candidate *list = NULL;
     uint32_t count = 0;
-    TRY_OUT(dedisperse_candidates(s->table.opened, bench_dedisperse_spec(bench), &list, &count));
+    TRY(dedisperse_candidates(s->table.opened, bench_dedisperse_spec(bench), &list, &count));
     printf("%u shapes fit, every %llu of them\n", count, (unsigned long long)s->every);
     for (uint64_t i = 0; i < count && bench_has_time(s); i += s->every) {
-        TRY_OUT(bench_time_shape(s, bench, c, &list[i].shape, list[i].cost));
+        TRY(bench_time_shape(s, bench, c, &list[i].shape, list[i].cost));
     }
-out:
-    free(list);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t bench_sweep_file(struct dedisperse_settings *s, bench_dedisperse_t *bench,
                                  const struct bench_dedispersion *c)
 {
-    status_t st = STATUS_OK;
     enum { MOST_BYTES = 1 << 24 };
-    struct text text = {0};
+    SCOPED(text_free) struct text text = {0};
     char *rest = NULL;
-    TRY_OUT(text_read_file(&text, s->sweep, MOST_BYTES, "shapes"));
+    TRY(text_read_file(&text, s->sweep, MOST_BYTES, "shapes"));
     size_t nul = text_line_of_nul(text.data, text.length);
-    REQUIRE_OUT(nul == 0, STATUS_USAGE, "%s:%zu: contains a NUL byte, expected shapes", s->sweep,
-                nul);
+    REQUIRE(nul == 0, STATUS_USAGE, "%s:%zu: contains a NUL byte, expected shapes", s->sweep, nul);
     for (char *line = text.data ? strtok_r(text.data, "\n", &rest) : NULL;
          line && bench_has_time(s); line = strtok_r(NULL, "\n", &rest)) {
         struct dedisperse_shape shape;
-        REQUIRE_OUT(dedisperse_shape_parse(line, &shape), STATUS_USAGE,
-                    "%s: %s: expected a shape such as copies:4:32x8:8x4:8:0:1", s->sweep, line);
-        TRY_OUT(bench_time_shape(s, bench, c, &shape, 0));
+        REQUIRE(dedisperse_shape_parse(line, &shape), STATUS_USAGE,
+                "%s: %s: expected a shape such as copies:4:32x8:8x4:8:0:1", s->sweep, line);
+        TRY(bench_time_shape(s, bench, c, &shape, 0));
     }
-out:
-    text_free(&text);
-    return st;
+    return STATUS_OK;
 }
 
 /* Times the tuner's configuration; without one, the model's choice. */
 static status_t bench_time_tuned(struct dedisperse_settings *s, bench_dedisperse_t *bench,
                                  const struct bench_dedispersion *c)
 {
-    status_t st = STATUS_OK;
     struct dedisperse_shape shape;
-    struct tuning t = {.problem = NULL};
-    TRY_OUT(tuning_begin(&tune_dedispersion, s->table.opened, bench_dedisperse_spec(bench),
-                         s->shared.database, &t));
+    SCOPED(tuning_end) struct tuning t = {.problem = NULL};
+    TRY(tuning_begin(&tune_dedispersion, s->table.opened, bench_dedisperse_spec(bench),
+                     s->shared.database, &t));
     memcpy(&shape, t.values, sizeof shape);
     if (t.found == TUNE_NOTHING) {
         report_note("%u DMs: nothing is tuned on this device, the model chooses", c->ndms);
     } else if (t.found == TUNE_NEAREST) {
         report_note("%u DMs: tuned for the nearest known problem, %s", c->ndms, t.from.data);
     }
-    TRY_OUT(bench_time_shape(s, bench, c, t.found == TUNE_NOTHING ? NULL : &shape, 0));
-out:
-    tuning_end(&t);
-    return st;
+    return bench_time_shape(s, bench, c, t.found == TUNE_NOTHING ? NULL : &shape, 0);
 }
 
 static status_t bench_case(struct dedisperse_settings *s, const struct bench_dedispersion *c)
 {
-    status_t st = STATUS_OK;
-    bench_dedisperse_t *bench = NULL;
-    TRY_OUT(bench_dedisperse_create(s->table.opened, c, &bench));
+    SCOPED(bench_dedisperse_destroy_at) bench_dedisperse_t *bench = NULL;
+    TRY(bench_dedisperse_create(s->table.opened, c, &bench));
     const struct subbands *steps = bench_dedisperse_spec(bench)->steps;
     if (steps) {
         printf("two steps: %u DMs in %u groups of delays, %.2f times fewer adds, at most %u "
@@ -162,15 +147,12 @@ static status_t bench_case(struct dedisperse_settings *s, const struct bench_ded
                c->ndms, steps->nsteps,
                (double)c->ndms * c->telescope->nchannels / (double)steps->adds, steps->error);
     }
-    TRY_OUT(s->shared.csv ? bench_dedisperse_gain(bench, &s->gain) : STATUS_OK);
+    TRY(s->shared.csv ? bench_dedisperse_gain(bench, &s->gain) : STATUS_OK);
     s->started = clock_now();
-    TRY_OUT(s->is_tuned ? bench_time_tuned(s, bench, c)
-            : !s->sweep ? bench_time_shape(s, bench, c, s->has_shape ? &s->shape : NULL, 0)
-            : strcmp(s->sweep, "all") == 0 ? bench_sweep_space(s, bench, c)
-                                           : bench_sweep_file(s, bench, c));
-out:
-    bench_dedisperse_destroy(bench);
-    return st;
+    return s->is_tuned ? bench_time_tuned(s, bench, c)
+           : !s->sweep ? bench_time_shape(s, bench, c, s->has_shape ? &s->shape : NULL, 0)
+           : strcmp(s->sweep, "all") == 0 ? bench_sweep_space(s, bench, c)
+                                          : bench_sweep_file(s, bench, c);
 }
 
 static status_t bench_lists(void *settings)

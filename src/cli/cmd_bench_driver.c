@@ -62,18 +62,14 @@ static double driver_memory(void)
 static status_t driver_create_journal(const struct run_plan *plan, const char *path,
                                       journal_t **out)
 {
-    status_t st = STATUS_OK;
     const struct output_spec *making = &plan->bank.pass.making;
     struct product_place place;
-    struct journal_head head = {0};
-    REQUIRE_OUT(plan->bank.work, STATUS_USAGE, "%s: its filter bank has nothing left to do",
-                plan->begun.job->path);
-    TRY_OUT(output_spec_create(making, 0, -1, path, "", &place, NULL));
-    TRY_OUT(journal_head_of(making, 0, &place, &head));
-    TRY_OUT(journal_create(path, &head, out));
-out:
-    journal_head_free(&head);
-    return st;
+    SCOPED(journal_head_free) struct journal_head head = {0};
+    REQUIRE(plan->bank.work, STATUS_USAGE, "%s: its filter bank has nothing left to do",
+            plan->begun.job->path);
+    TRY(output_spec_create(making, 0, -1, path, "", &place, NULL));
+    TRY(journal_head_of(making, 0, &place, &head));
+    return journal_create(path, &head, out);
 }
 
 static void driver_print_plan(const struct driver_settings *s, const struct run_plan *plan,

@@ -79,13 +79,12 @@ static void plain_fir_complex(const float (*coeff)[2], uint32_t taps, const floa
 /* Makes random coefficients with a sum of squares of 1, so that all frequencies matter. */
 static status_t bench_make_coeff(const struct bench_fir *c, double **out)
 {
-    status_t st = STATUS_OK;
     const size_t count = (size_t)c->taps * (c->is_complex ? 2 : 1);
-    uint64_t *words = NULL;
-    double *coeff = NULL;
+    SCOPED(free_at) uint64_t *words = NULL;
+    SCOPED(free_at) double *coeff = NULL;
     double sum = 0;
-    TRY_OUT(memory_zeroed(count, sizeof *words, "coefficients", &words));
-    TRY_OUT(memory_zeroed(count, sizeof *coeff, "coefficients", &coeff));
+    TRY(memory_zeroed(count, sizeof *words, "coefficients", &words));
+    TRY(memory_zeroed(count, sizeof *coeff, "coefficients", &coeff));
     noise_words(c->taps, 0, count, words);
     for (size_t i = 0; i < count; i++) {
         coeff[i] = (double)(int64_t)words[i] * 0x1p-63;
@@ -95,10 +94,7 @@ static status_t bench_make_coeff(const struct bench_fir *c, double **out)
         coeff[i] /= sqrt(sum);
     }
     *out = memory_move(&coeff);
-out:
-    free(coeff);
-    free(words);
-    return st;
+    return STATUS_OK;
 }
 
 /* Returns the number of pairs of buffers; on a device, as many as exceed its caches. */
@@ -322,9 +318,8 @@ static status_t bench_beside(struct fir_settings *s, struct fir_row *row, struct
 /* Times one row. An impossible case is reported and skipped. */
 static status_t bench_row(struct fir_settings *s, uint64_t taps, uint64_t points, uint64_t method)
 {
-    status_t st = STATUS_OK;
-    struct text how = {0};
-    struct text cpu_how = {0};
+    SCOPED(text_free) struct text how = {0};
+    SCOPED(text_free) struct text cpu_how = {0};
     int has_device = backend_abilities(backend_which(s->table.opened))->has_device;
     struct fir_row row = {.c = {.taps = (uint32_t)taps,
                                 .points = points,
@@ -342,19 +337,16 @@ static status_t bench_row(struct fir_settings *s, uint64_t taps, uint64_t points
                report_cause());
         report_clear();
         s->table.failed += row.c.method == FILTER_AUTO || tried != STATUS_USAGE;
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(filter_words(&row.result.choice, &how));
+    TRY(filter_words(&row.result.choice, &how));
     row.how = how.data;
-    TRY_OUT(bench_fir_plain(&row.c, &row.plain_seconds, &row.plain_points));
-    TRY_OUT(s->cpu ? bench_beside(s, &row, &cpu_how) : STATUS_OK);
+    TRY(bench_fir_plain(&row.c, &row.plain_seconds, &row.plain_points));
+    TRY(s->cpu ? bench_beside(s, &row, &cpu_how) : STATUS_OK);
     bench_print_row(s, &row);
     bench_write_row(s, &row);
     bench_table_end_row(&s->table, row.result.is_right);
-out:
-    text_free(&how);
-    text_free(&cpu_how);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t bench_lists(void *settings)

@@ -121,8 +121,7 @@ static void bench_tell_failure(struct ppf_settings *settings, const struct bench
 static status_t bench_row(struct ppf_settings *settings, uint64_t channels, uint64_t taps,
                           uint64_t bits, uint64_t streams, uint64_t kernel)
 {
-    status_t st = STATUS_OK;
-    struct text how = {0};
+    SCOPED(text_free) struct text how = {0};
     struct bench_result result;
     struct bench_case c = bench_case_of(settings, channels, taps, bits, streams);
     c.output = settings->out;
@@ -134,7 +133,7 @@ static status_t bench_row(struct ppf_settings *settings, uint64_t channels, uint
                "samples; the nearest that will do is %u channels\n",
                c.channels, c.taps, (unsigned long long)bits, c.streams, c.oversample.num,
                c.oversample.den, nearest);
-        goto out;
+        return STATUS_OK;
     }
     settings->done++;
     status_t tried = bench_ppf(settings->table.opened, &c, &result);
@@ -142,13 +141,11 @@ static status_t bench_row(struct ppf_settings *settings, uint64_t channels, uint
         /* A kernel that is asked for by name may be unable to do a shape. */
         bench_tell_failure(settings, &c, bits, kernel_name(c.kernel),
                            c.kernel == KERNEL_AUTO || tried != STATUS_USAGE);
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(channelise_words(&result.choice, &how));
+    TRY(channelise_words(&result.choice, &how));
     bench_print_row(settings, &c, bits, &result, how.data);
-out:
-    text_free(&how);
-    return st;
+    return STATUS_OK;
 }
 
 /* A row for each number of taps with which the bank's channels become a stream again. */

@@ -80,6 +80,7 @@ static void bench_chain_destroy(struct bench_chain *chain)
     }
     free(chain);
 }
+SCOPED_END(bench_chain_destroy, struct bench_chain *)
 
 static buffer_t *chain_last_rows(const struct bench_chain *chain, const struct chain_slot *slot)
 {
@@ -106,21 +107,18 @@ static status_t chain_create_slot(struct bench_chain *chain, backend_t *backend,
 /* Computes the offsets of the streams' samples in a buffer, and the buffer's words of 8 bytes. */
 static status_t chain_lay_out(struct bench_chain *chain, uint64_t *words)
 {
-    status_t st = STATUS_OK;
-    struct slab *slab = NULL;
+    SCOPED(slab_destroy_at) struct slab *slab = NULL;
     uint64_t samples;
     const uint32_t streams = chain->streams * filter_plan_fan(chain->work->filters);
-    TRY_OUT(channelise_plan_samples(chain->work, chain->first, chain->spectra, 1, chain->needs));
+    TRY(channelise_plan_samples(chain->work, chain->first, chain->spectra, 1, chain->needs));
     samples = (uint64_t)(chain->needs[0].end - chain->needs[0].first);
-    TRY_OUT(slab_create(chain->work->archive, stream_range(0, streams), &slab));
-    TRY_OUT(memory_zeroed(streams, sizeof *chain->re, "offsets", &chain->re));
-    TRY_OUT(memory_zeroed(streams, sizeof *chain->im, "offsets", &chain->im));
+    TRY(slab_create(chain->work->archive, stream_range(0, streams), &slab));
+    TRY(memory_zeroed(streams, sizeof *chain->re, "offsets", &chain->re));
+    TRY(memory_zeroed(streams, sizeof *chain->im, "offsets", &chain->im));
     slab_offsets(slab, samples, chain->re, chain->im);
     chain->step = (size_t)slab->width;
     *words = slab_bytes(slab, samples) / sizeof(uint64_t) + 1;
-out:
-    slab_destroy(slab);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t chain_await(const struct bench_chain *chain, const struct chain_slot *slot)
@@ -171,30 +169,27 @@ static status_t bench_chain_run(struct bench_chain *chain, double least, double 
 static status_t bench_chain_create(const struct channelise_plan *work, backend_t *backend,
                                    struct bench_chain **out)
 {
-    status_t st = STATUS_OK;
-    struct bench_chain *chain = NULL;
+    SCOPED(bench_chain_destroy_at) struct bench_chain *chain = NULL;
     uint64_t words = 0;
     double rate = 0;
-    TRY_OUT(memory_zeroed(1, sizeof *chain, "filters", &chain));
+    TRY(memory_zeroed(1, sizeof *chain, "filters", &chain));
     chain->work = work;
     chain->streams = work->banks[0].channelise.nstreams;
     chain->spectra = min_u64(work->chunking.block_spectra, work->chunking.spectra);
     chain->first = min_u64(chain->spectra, work->chunking.spectra - chain->spectra);
-    TRY_OUT(chain_lay_out(chain, &words));
-    TRY_OUT(filter_chain_create(backend, work->filters, chain->streams,
-                                channelise_plan_inputs(work, chain->spectra), &chain->filters));
+    TRY(chain_lay_out(chain, &words));
+    TRY(filter_chain_create(backend, work->filters, chain->streams,
+                            channelise_plan_inputs(work, chain->spectra), &chain->filters));
     if (work->is_bank) {
-        TRY_OUT(channelise_create(backend, &work->banks[0].channelise, &chain->bank));
-        TRY_OUT(bank_scale(chain->bank, &work->banks[0].channelise));
+        TRY(channelise_create(backend, &work->banks[0].channelise, &chain->bank));
+        TRY(bank_scale(chain->bank, &work->banks[0].channelise));
     }
     for (uint32_t s = 0; s < SLOTS; s++) {
-        TRY_OUT(chain_create_slot(chain, backend, words, s, &chain->slots[s]));
+        TRY(chain_create_slot(chain, backend, words, s, &chain->slots[s]));
     }
-    TRY_OUT(bench_chain_run(chain, 0, &rate));
+    TRY(bench_chain_run(chain, 0, &rate));
     *out = memory_move(&chain);
-out:
-    bench_chain_destroy(chain);
-    return st;
+    return STATUS_OK;
 }
 
 enum {
@@ -233,55 +228,46 @@ static uint64_t bench_file_bytes(const char *path)
 /* Reads bytes `from` to `to` - 1 of the input files, laid end to end. */
 static status_t bench_read(const struct inputs *inputs, uint64_t from, uint64_t to, void *piece)
 {
-    status_t st = STATUS_OK;
     uint64_t start = 0;
     uint64_t bytes;
-    int fd = -1;
+    SCOPED(file_close_at) int fd = -1;
     for (size_t i = 0; i < inputs->count && start < to; i++, start += bytes) {
         const char *path = inputs->files[i].path;
         bytes = bench_file_bytes(path);
         if (start + bytes <= from) {
             continue;
         }
-        TRY_OUT(file_open_read(path, &fd));
+        TRY(file_open_read(path, &fd));
         for (; from < min_u64(to, start + bytes); from += PIECE_BYTES) {
             uint64_t count = min_u64(PIECE_BYTES, min_u64(to, start + bytes) - from);
-            TRY_OUT(file_read(fd, path, from - start, piece, count));
+            TRY(file_read(fd, path, from - start, piece, count));
         }
         from = min_u64(to, start + bytes);
         close(fd);
         fd = -1;
     }
-out:
-    file_close(fd);
-    return st;
+    return STATUS_OK;
 }
 
 /* Writes `bytes` bytes to a new file without a name, beside the product. */
 static status_t bench_write(const char *file, uint64_t number, uint64_t bytes, const void *piece)
 {
-    status_t st = STATUS_OK;
-    struct text path = {0};
-    int fd = -1;
-    TRY_OUT(text_add(&path, "%s.bench.%" PRIu64, file, number));
+    SCOPED(text_free) struct text path = {0};
+    SCOPED(file_close_at) int fd = -1;
+    TRY(text_add(&path, "%s.bench.%" PRIu64, file, number));
     fd = open(path.data, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-    REQUIRE_OUT(fd >= 0, reason_make_status(errno), "%s cannot be made: %s", path.data,
-                strerror(errno));
+    REQUIRE(fd >= 0, reason_make_status(errno), "%s cannot be made: %s", path.data,
+            strerror(errno));
     (void)unlink(path.data);
     for (uint64_t at = 0; at < bytes; at += PIECE_BYTES) {
-        TRY_OUT(file_write(fd, path.data, at, piece, min_u64(PIECE_BYTES, bytes - at)));
+        TRY(file_write(fd, path.data, at, piece, min_u64(PIECE_BYTES, bytes - at)));
     }
-    TRY_OUT(file_sync(fd, path.data));
-out:
-    file_close(fd);
-    text_free(&path);
-    return st;
+    return file_sync(fd, path.data);
 }
 
 /* Reads or writes the part of one thread. */
 static status_t bench_transfer_part(void *context, uint32_t thread, uint64_t part)
 {
-    status_t st = STATUS_OK;
     struct transfer *t = context;
     const struct bounds *b = t->bounds;
     uint64_t parts = (uint64_t)b->pass->size * b->threads;
@@ -289,15 +275,12 @@ static status_t bench_transfer_part(void *context, uint32_t thread, uint64_t par
     uint64_t each = ceil_div_u64(t->bytes, parts);
     uint64_t from = min_u64(number * each, t->bytes);
     uint64_t to = min_u64(from + each, t->bytes);
-    void *piece = NULL;
+    SCOPED(free_at) void *piece = NULL;
     (void)thread;
-    TRY_OUT(memory_aligned(PIECE_BYTES, 1, "a piece", &piece));
+    TRY(memory_aligned(PIECE_BYTES, 1, "a piece", &piece));
     memset(piece, 1, PIECE_BYTES);
-    TRY_OUT(t->file ? bench_write(t->file, number, to - from, piece)
-                    : bench_read(&b->pass->making.inputs, from, to, piece));
-out:
-    free(piece);
-    return st;
+    return t->file ? bench_write(t->file, number, to - from, piece)
+                   : bench_read(&b->pass->making.inputs, from, to, piece);
 }
 
 /* Adds the seconds until all threads of all ranks are done. */
@@ -317,23 +300,19 @@ static status_t bench_transfer_all(const struct bounds *bounds, const char *file
  * to warm up. */
 static status_t bench_warm_up(const struct channelise_plan *work, struct bank *bank)
 {
-    status_t st = STATUS_OK;
     uint64_t samples = channelise_inputs(&bank->spec, bank->spectra);
-    struct slab *slab = NULL;
+    SCOPED(slab_destroy_at) struct slab *slab = NULL;
     uint64_t blocks = 0;
     double seconds = 0;
-    TRY_OUT(bank_lay_out(bank));
-    TRY_OUT(slab_create(work->archive, stream_range(0, bank->spec.nstreams), &slab));
+    TRY(bank_lay_out(bank));
+    TRY(slab_create(work->archive, stream_range(0, bank->spec.nstreams), &slab));
     slab_offsets(slab, samples, bank->re, bank->im);
     bank->step = (size_t)slab->width;
     bank->in_bytes = slab_bytes(slab, samples);
-    TRY_OUT(bank_create(bank));
-    TRY_OUT(bank_allocate(bank, STAGE_SLOTS));
-    TRY_OUT(bank_fill(bank));
-    TRY_OUT(bank_run_row(bank, STAGE_SLOTS, 0, &blocks, &seconds));
-out:
-    slab_destroy(slab);
-    return st;
+    TRY(bank_create(bank));
+    TRY(bank_allocate(bank, STAGE_SLOTS));
+    TRY(bank_fill(bank));
+    return bank_run_row(bank, STAGE_SLOTS, 0, &blocks, &seconds);
 }
 
 /* Returns the work of a filter bank of the job: spectra x streams. */
@@ -382,20 +361,18 @@ static status_t bench_run_row(struct bank *bank, double least, double *rate)
 /* Times a filter bank alone likewise. */
 static status_t bench_time_bank_all(const struct bounds *bounds, uint32_t number, double *rate)
 {
-    status_t st = STATUS_OK;
     const struct pass *pass = bounds->pass;
     const struct channelise_plan *work = pass->bank_plan;
+    SCOPED(bank_end)
     struct bank bank = {.backend = pass->stage,
                         .spec = work->banks[number].channelise,
                         .spectra = work->banks[number].channelise.max_spectra};
-    TRY_OUT(agree_all(pass->comm, bench_warm_up(work, &bank)));
-    TRY_OUT(agree_all(pass->comm, bench_run_row(&bank, short_seconds, rate)));
+    TRY(agree_all(pass->comm, bench_warm_up(work, &bank)));
+    TRY(agree_all(pass->comm, bench_run_row(&bank, short_seconds, rate)));
     if (bench_is_long_all(bounds, bench_work(work, number), *rate)) {
-        TRY_OUT(agree_all(pass->comm, bench_run_row(&bank, long_seconds, rate)));
+        TRY(agree_all(pass->comm, bench_run_row(&bank, long_seconds, rate)));
     }
-out:
-    bank_end(&bank);
-    return st;
+    return STATUS_OK;
 }
 
 /* Outputs x DMs a second of this rank, when all work: by a block of the first DMs. */

@@ -89,25 +89,21 @@ static status_t ddplan_check(void *settings)
 
 static status_t ddplan_run(void *settings)
 {
-    status_t st = STATUS_OK;
     const struct ddplan_settings *s = settings;
     struct ddplan_range ranges[DDPLAN_RANGES];
-    struct fbh5 *fbh5 = NULL;
+    SCOPED(fbh5_destroy_at) struct fbh5 *fbh5 = NULL;
     uint32_t count = 0;
-    TRY_OUT(fbh5_open(s->shared.operand, FBH5_BAND, &fbh5));
+    TRY(fbh5_open(s->shared.operand, FBH5_BAND, &fbh5));
     assumed_say(fbh5->path, fbh5->assumed);
     const struct dispersion_spec spec = {
         .freq_hz = fbh5->freq_hz, .nchannels = fbh5->nchannels, .sample_seconds = fbh5->time.step};
-    TRY_OUT(
-        ddplan_make(&spec, s->dms[0], s->dms[1], s->width, s->tolerance, MOST_DMS, ranges, &count));
+    TRY(ddplan_make(&spec, s->dms[0], s->dms[1], s->width, s->tolerance, MOST_DMS, ranges, &count));
     if (s->job) {
         ddplan_print_job(s, ranges, count);
     } else {
-        TRY_OUT(ddplan_print(s, fbh5, &spec, ranges, count));
+        TRY(ddplan_print(s, fbh5, &spec, ranges, count));
     }
-out:
-    fbh5_destroy(fbh5);
-    return st;
+    return STATUS_OK;
 }
 
 const struct command cli_ddplan = {

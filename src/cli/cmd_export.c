@@ -142,83 +142,65 @@ static const struct {
 static status_t text_make_candidates(const struct export_settings *s, struct text *out,
                                      struct text *what)
 {
-    status_t st = STATUS_OK;
-    struct candidates_file *in = NULL;
+    SCOPED(candidates_close_at) struct candidates_file *in = NULL;
     const char *const arguments[] = {s->shared.operand, NULL};
-    TRY_OUT(candidates_open(s->shared.operand, &in));
-    TRY_OUT(s->format == TO_CSV
-                ? candidates_csv(&in->found, out)
-                : python_run(s->format == TO_FETCH ? "fetch" : "heimdall", arguments, out));
-    TRY_OUT(text_add(what, "%llu candidates, %s", (unsigned long long)in->found.count,
-                     texts[s->format].what));
-out:
-    candidates_close(in);
-    return st;
+    TRY(candidates_open(s->shared.operand, &in));
+    TRY(s->format == TO_CSV
+            ? candidates_csv(&in->found, out)
+            : python_run(s->format == TO_FETCH ? "fetch" : "heimdall", arguments, out));
+    return text_add(what, "%llu candidates, %s", (unsigned long long)in->found.count,
+                    texts[s->format].what);
 }
 
 /* Exports references by the Python module, whose first line is their number. */
 static status_t text_make_kerchunk(const struct export_settings *s, struct text *out,
                                    struct text *what)
 {
-    status_t st = STATUS_OK;
-    struct product *product = NULL;
-    struct text made = {0};
-    char *path = NULL;
+    SCOPED(product_destroy_at) struct product *product = NULL;
+    SCOPED(text_free) struct text made = {0};
+    SCOPED(free_at) char *path = NULL;
     char *rest = NULL;
-    TRY_OUT(product_open(s->shared.operand, &product));
-    REQUIRE_OUT(
-        product, STATUS_DATA,
-        "%s is not a product of voltmill: kerchunk itself makes references to other HDF5 files",
-        s->shared.operand);
-    REQUIRE_OUT(product->kind != PRODUCT_VISIBILITIES, STATUS_USAGE,
-                "%s contains visibilities (UVH5), which pyuvdata reads and converts; kerchunk "
-                "refers to other products",
-                s->shared.operand);
+    TRY(product_open(s->shared.operand, &product));
+    REQUIRE(product, STATUS_DATA,
+            "%s is not a product of voltmill: kerchunk itself makes references to other HDF5 files",
+            s->shared.operand);
+    REQUIRE(product->kind != PRODUCT_VISIBILITIES, STATUS_USAGE,
+            "%s contains visibilities (UVH5), which pyuvdata reads and converts; kerchunk "
+            "refers to other products",
+            s->shared.operand);
     path = realpath(s->shared.operand, NULL);
-    REQUIRE_OUT(path, STATUS_DATA, "%s has no path", s->shared.operand);
+    REQUIRE(path, STATUS_DATA, "%s has no path", s->shared.operand);
     const char *url = s->url ? s->url : path;
     const char *const arguments[] = {s->shared.operand, url, NULL};
-    TRY_OUT(python_run("kerchunk", arguments, &made));
+    TRY(python_run("kerchunk", arguments, &made));
     uint64_t count = strtoull(made.data ? made.data : "", &rest, 10);
-    REQUIRE_OUT(rest && *rest == '\n', STATUS_DEVICE, "kerchunk: the Python module wrote nothing");
-    TRY_OUT(text_add_bytes(out, rest + 1, strlen(rest + 1)));
-    TRY_OUT(
-        text_add(what, "kerchunk, %s to %s", units_amount(count, "reference", "references"), url));
-out:
-    product_destroy(product);
-    text_free(&made);
-    free(path);
-    return st;
+    REQUIRE(rest && *rest == '\n', STATUS_DEVICE, "kerchunk: the Python module wrote nothing");
+    TRY(text_add_bytes(out, rest + 1, strlen(rest + 1)));
+    return text_add(what, "kerchunk, %s to %s", units_amount(count, "reference", "references"),
+                    url);
 }
 
 /* Writes a format that is text, small enough for memory; all but CSV by the Python module. Fails as
  * export_bank(), and as python_run(). */
 static status_t export_text(const struct export_settings *s, struct text *said)
 {
-    status_t st = STATUS_OK;
-    struct text words = {0};
-    struct text what = {0};
-    struct guard reads = {0};
-    char *path = NULL;
+    SCOPED(text_free) struct text words = {0};
+    SCOPED(text_free) struct text what = {0};
+    SCOPED(guard_free) struct guard reads = {0};
+    SCOPED(free_at) char *path = NULL;
     int is_before = 0;
-    TRY_OUT(export_name(s->output, s->shared.operand, texts[s->format].ending, &path));
-    TRY_OUT(s->format == TO_KERCHUNK ? text_make_kerchunk(s, &words, &what)
-                                     : text_make_candidates(s, &words, &what));
+    TRY(export_name(s->output, s->shared.operand, texts[s->format].ending, &path));
+    TRY(s->format == TO_KERCHUNK ? text_make_kerchunk(s, &words, &what)
+                                 : text_make_candidates(s, &words, &what));
     const struct export_plan plan = {.path = path,
                                      .mark = MARK_EXPORT,
                                      .force = s->shared.force,
                                      .bytes = words.length,
                                      .head = &words};
-    TRY_OUT(guard_add(&reads, texts[s->format].source, s->shared.operand));
-    TRY_OUT(export_file_write(&plan, &reads, &is_before));
-    TRY_OUT(is_before ? text_add_shown(said, "complete before: %s\n", path)
-                      : text_add_shown(said, "%s: %s\n", path, what.data));
-out:
-    guard_free(&reads);
-    text_free(&words);
-    text_free(&what);
-    free(path);
-    return st;
+    TRY(guard_add(&reads, texts[s->format].source, s->shared.operand));
+    TRY(export_file_write(&plan, &reads, &is_before));
+    return is_before ? text_add_shown(said, "complete before: %s\n", path)
+                     : text_add_shown(said, "%s: %s\n", path, what.data);
 }
 
 static status_t export_run(void *settings)

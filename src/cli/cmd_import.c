@@ -286,19 +286,14 @@ out:
 /* Checks on rank 0 that no input would be overwritten. */
 static status_t import_protect(const struct import *s)
 {
-    status_t st = STATUS_OK;
-    struct inputs inputs = {0};
-    struct guard reads = {0};
-    TRY_OUT(inputs_of_bank(s->job, s->archive, &inputs));
+    SCOPED(inputs_free) struct inputs inputs = {0};
+    SCOPED(guard_free) struct guard reads = {0};
+    TRY(inputs_of_bank(s->job, s->archive, &inputs));
     for (size_t i = 0; i < inputs.count; i++) {
-        TRY_OUT(guard_add(&reads, "the input file", inputs.files[i].path));
+        TRY(guard_add(&reads, "the input file", inputs.files[i].path));
     }
-    TRY_OUT(s->options->job ? guard_add(&reads, "the job file", s->options->job) : STATUS_OK);
-    TRY_OUT(guard_check_part(&reads, "observation", s->options->output));
-out:
-    guard_free(&reads);
-    inputs_free(&inputs);
-    return st;
+    TRY(s->options->job ? guard_add(&reads, "the job file", s->options->job) : STATUS_OK);
+    return guard_check_part(&reads, "observation", s->options->output);
 }
 
 /* Rank 0: the file, its samples still missing; or one in memory to compare with what is there. */

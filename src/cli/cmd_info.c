@@ -110,20 +110,19 @@ static void info_print_job(const struct text *job)
 /* An HDF5 file of no known format: its datasets help to write input.layout. */
 static status_t info_describe_other(const char *path, struct json *json)
 {
-    status_t st = STATUS_OK;
-    struct text titles = {0};
-    struct text datasets = {0};
-    struct text attributes = {0};
-    struct text job = {0};
-    TRY_OUT(formats_add_titles(&titles));
-    TRY_OUT(holds_describe(path, &datasets));
-    TRY_OUT(propose_layout(path, &attributes, &job));
+    SCOPED(text_free) struct text titles = {0};
+    SCOPED(text_free) struct text datasets = {0};
+    SCOPED(text_free) struct text attributes = {0};
+    SCOPED(text_free) struct text job = {0};
+    TRY(formats_add_titles(&titles));
+    TRY(holds_describe(path, &datasets));
+    TRY(propose_layout(path, &attributes, &job));
     if (json) {
         json_text(json, "kind", "hdf5");
         json_lines(json, "holds", datasets.data);
         json_lines(json, "attributes", attributes.data);
         json_text(json, "proposed", job.data);
-        goto out;
+        return STATUS_OK;
     }
     display_print("%s is an HDF5 file, but neither %s, nor a product.\nA job can describe it under "
                   "input.layout (docs/archives.md). It contains\n",
@@ -131,12 +130,7 @@ static status_t info_describe_other(const char *path, struct json *json)
     fputs(datasets.data ? datasets.data : "", stdout);
     fputs(attributes.data ? attributes.data : "", stdout);
     info_print_job(&job);
-out:
-    text_free(&titles);
-    text_free(&datasets);
-    text_free(&attributes);
-    text_free(&job);
-    return st;
+    return STATUS_OK;
 }
 
 static void json_about(struct json *json, const struct about *about)
@@ -173,12 +167,11 @@ static void json_about(struct json *json, const struct about *about)
 /* Prints further attributes of the file. */
 static status_t info_about(const char *path, const char *dataset, struct json *json)
 {
-    status_t st = STATUS_OK;
-    struct about about = {0};
-    TRY_OUT(about_read(path, dataset, &about));
+    SCOPED(about_free) struct about about = {0};
+    TRY(about_read(path, dataset, &about));
     if (json) {
         json_about(json, &about);
-        goto out;
+        return STATUS_OK;
     }
     for (size_t i = 0, end = 0; i < about.count; i = end) {
         const char *object = about.items[i].object;
@@ -187,35 +180,28 @@ static status_t info_about(const char *path, const char *dataset, struct json *j
         }
         about_print_object(&about, i, end);
     }
-out:
-    about_free(&about);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t info_filterbank(const char *path, struct json *json)
 {
-    status_t st = STATUS_OK;
-    struct fbh5 *fbh5 = NULL;
-    TRY_OUT(fbh5_open(path, FBH5_HEADER, &fbh5));
+    SCOPED(fbh5_destroy_at) struct fbh5 *fbh5 = NULL;
+    TRY(fbh5_open(path, FBH5_HEADER, &fbh5));
     if (json) {
         json_text(json, "kind", "filterbank");
         json_filterbank(json, fbh5);
     } else {
         describe_filterbank(fbh5);
     }
-    TRY_OUT(info_about(path, "data", json));
-    TRY_OUT(elsewhere_of_filterbank(fbh5, json));
-out:
-    fbh5_destroy(fbh5);
-    return st;
+    TRY(info_about(path, "data", json));
+    return elsewhere_of_filterbank(fbh5, json);
 }
 
 /* Describes an archive that leaves required facts to the job. */
 static status_t info_unsaid(const char *path, const struct format *format, struct json *json)
 {
-    status_t st = STATUS_OK;
-    struct text text = {0};
-    TRY_OUT(propose_said(path, format->name, report_cause(), &text));
+    SCOPED(text_free) struct text text = {0};
+    TRY(propose_said(path, format->name, report_cause(), &text));
     if (json) {
         json_text(json, "kind", "archive");
         json_text(json, "format", format->name);
@@ -226,9 +212,7 @@ static status_t info_unsaid(const char *path, const struct format *format, struc
         info_print_job(&text);
     }
     report_clear();
-out:
-    text_free(&text);
-    return st;
+    return STATUS_OK;
 }
 
 /* Describes an archive. `format` is set if it is a single file. */
@@ -259,37 +243,30 @@ out:
 /* Describes raw numbers of unknown type, measured as each possible type. */
 static status_t info_raw_types(const char *path, uint64_t skip, struct json *json)
 {
-    status_t st = STATUS_OK;
-    struct text lines = {0};
-    TRY_OUT(raw_types_measure(path, skip, &lines));
+    SCOPED(text_free) struct text lines = {0};
+    TRY(raw_types_measure(path, skip, &lines));
     if (json) {
         json_text(json, "kind", "raw");
         json_lines(json, "types", lines.data);
-        goto out;
+        return STATUS_OK;
     }
     display_print("%s as raw numbers of each type; input.layout.type states which is right.\n"
                   "Sixteenths of the band: real from 0 to rate/2, complex from -rate/2 to rate/2\n",
                   path);
     fputs(lines.data, stdout);
-out:
-    text_free(&lines);
-    return st;
+    return STATUS_OK;
 }
 
 /* Files as --layout describes them. */
 static status_t info_described(const struct info_settings *s, struct json *json)
 {
-    status_t st = STATUS_OK;
-    struct job *job = NULL;
-    TRY_OUT(job_parse_layout(s->shared.layout, &job));
+    SCOPED(job_destroy_at) struct job *job = NULL;
+    TRY(job_parse_layout(s->shared.layout, &job));
     const struct job_layout *said = &job->layout;
     int is_raw = said->format && strcmp(said->format, raw_format.name) == 0;
-    TRY_OUT(is_raw && said->numbers.type.bits == 0 && !said->numbers.has_packing
-                ? info_raw_types(s->shared.operand, said->skip, json)
-                : info_archive(s, NULL, json));
-out:
-    job_destroy(job);
-    return st;
+    return is_raw && said->numbers.type.bits == 0 && !said->numbers.has_packing
+               ? info_raw_types(s->shared.operand, said->skip, json)
+               : info_archive(s, NULL, json);
 }
 
 /* A file that was cut off is no product that can be trusted, but may be an archive that is read as
@@ -310,28 +287,24 @@ static status_t info_open_product(const char *path, const struct format *format,
 
 static status_t info_describe_here(const struct info_settings *s, struct json *json)
 {
-    status_t st = STATUS_OK;
     const char *path = s->shared.operand;
     const struct format *format = NULL;
-    struct product *product = NULL;
+    SCOPED(product_destroy_at) struct product *product = NULL;
     struct product_weights weights = {.count = 0};
-    TRY_OUT(formats_recognise(path, &format));
-    TRY_OUT(info_open_product(path, format, &product));
-    TRY_OUT(product ? product_weigh(product, &weights) : STATUS_OK);
+    TRY(formats_recognise(path, &format));
+    TRY(info_open_product(path, format, &product));
+    TRY(product ? product_weigh(product, &weights) : STATUS_OK);
     if (product && json) {
         json_text(json, "kind", "product");
         json_product(json, product, &weights);
     } else if (product) {
         describe_product(product, &weights);
     } else if (!format) {
-        TRY_OUT(info_describe_other(path, json));
+        TRY(info_describe_other(path, json));
     } else {
-        TRY_OUT(format->open_filterbank ? info_filterbank(path, json)
-                                        : info_archive(s, format, json));
+        TRY(format->open_filterbank ? info_filterbank(path, json) : info_archive(s, format, json));
     }
-out:
-    product_destroy(product);
-    return st;
+    return STATUS_OK;
 }
 
 static const struct pack_field settings_fields[] = {
@@ -376,22 +349,18 @@ const struct description info_description = {"info", NULL, info_open};
 
 static status_t info_devices(int is_json)
 {
-    status_t st = STATUS_OK;
-    struct text text = {0};
-    struct json json = {.depth = 0};
-    TRY_OUT(backend_devices(&text));
+    SCOPED(text_free) struct text text = {0};
+    SCOPED(json_free) struct json json = {.depth = 0};
+    TRY(backend_devices(&text));
     if (is_json) {
         json_begin(&json, NULL);
         json_lines(&json, "devices", text.data);
         json_end(&json);
-        TRY_OUT(json_print(&json));
+        TRY(json_print(&json));
     } else {
         fputs(text.data ? text.data : "no OpenCL platform: is a driver (ICD) installed?\n", stdout);
     }
-out:
-    json_free(&json);
-    text_free(&text);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t info_check(void *settings)

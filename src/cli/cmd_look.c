@@ -23,9 +23,8 @@ static const struct option_row rows[] = {
 
 static status_t look_run(void *settings)
 {
-    status_t st = STATUS_OK;
     const struct look_settings *s = settings;
-    struct text said = {0};
+    SCOPED(text_free) struct text said = {0};
     const struct plot_options options = {
         .of = PLOT_LOOK,
         .files = s->shared.operands,
@@ -36,18 +35,16 @@ static status_t look_run(void *settings)
         .choice.external = {s->shared.externals.items, s->shared.externals.count},
         .choice.layout = s->shared.layout,
         .force = s->shared.force};
-    REQUIRE_OUT(!s->output || !options.is_text, STATUS_USAGE,
-                "look: -o is for a picture: neither --text nor --serve draws one");
+    REQUIRE(!s->output || !options.is_text, STATUS_USAGE,
+            "look: -o is for a picture: neither --text nor --serve draws one");
     for (uint32_t i = 0; s->shared.layout && i < s->shared.noperands; i++) {
-        REQUIRE_OUT(!text_ends(s->shared.operands[i], ".yaml"), STATUS_USAGE,
-                    "look: --layout describes files, %s is a job with an input.layout of its own",
-                    s->shared.operands[i]);
+        REQUIRE(!text_ends(s->shared.operands[i], ".yaml"), STATUS_USAGE,
+                "look: --layout describes files, %s is a job with an input.layout of its own",
+                s->shared.operands[i]);
     }
-    TRY_OUT(plot_make(&options, &said));
+    TRY(plot_make(&options, &said));
     display_print("%s", said.data ? said.data : "");
-out:
-    text_free(&said);
-    return st;
+    return STATUS_OK;
 }
 
 const struct command cli_look = {

@@ -45,8 +45,7 @@ static struct new_shape new_settle(const struct archive *archive)
 /* Appends "NAME-power.h5" of a file or a pattern. */
 static status_t new_add_output(const char *path, struct text *out)
 {
-    status_t st = STATUS_OK;
-    struct text name = {0};
+    SCOPED(text_free) struct text name = {0};
     const char *base = text_basename(path);
     const char *dot = strrchr(base, '.');
     size_t length = dot && dot > base ? (size_t)(dot - base) : strlen(base);
@@ -55,11 +54,9 @@ static status_t new_add_output(const char *path, struct text *out)
             text_add(&name, "%c", base[i]);
         }
     }
-    TRY_OUT(text_add(&name, "%s", name.length > 0 ? "-power.h5" : "power.h5"));
+    TRY(text_add(&name, "%s", name.length > 0 ? "-power.h5" : "power.h5"));
     propose_add_path(out, name.data);
-out:
-    text_free(&name);
-    return st;
+    return STATUS_OK;
 }
 
 static void new_add_input(const struct shared *s, struct text *out)
@@ -110,25 +107,19 @@ static status_t new_compose(const struct archive *archive, const struct shared *
 
 static status_t new_run(void *settings)
 {
-    status_t st = STATUS_OK;
     const struct shared *s = settings;
     const struct job_each input = {.is_input = 1};
-    struct text text = {0};
-    struct text out = {0};
-    struct job *job = NULL;
-    struct archive *archive = NULL;
+    SCOPED(text_free) struct text text = {0};
+    SCOPED(text_free) struct text out = {0};
+    SCOPED(job_destroy_at) struct job *job = NULL;
+    SCOPED(archive_destroy_at) struct archive *archive = NULL;
     new_add_input(s, &text);
-    TRY_OUT(text.status);
-    TRY_OUT(job_parse_each(s->operand, text.data, text.length, NULL, 0, &input, &job));
-    TRY_OUT(archive_open(job, &archive));
-    TRY_OUT(new_compose(archive, s, &out));
+    TRY(text.status);
+    TRY(job_parse_each(s->operand, text.data, text.length, NULL, 0, &input, &job));
+    TRY(archive_open(job, &archive));
+    TRY(new_compose(archive, s, &out));
     display_print("%s", out.data);
-out:
-    archive_destroy(archive);
-    job_destroy(job);
-    text_free(&text);
-    text_free(&out);
-    return st;
+    return STATUS_OK;
 }
 
 static const struct option_row rows[] = {{.name = "layout"}, {.name = NULL}};

@@ -178,17 +178,16 @@ static void json_plan_product(struct json *json, const struct channelise_pass *b
 /* Describes a filter bank's pass. The notes are the lines that users see. */
 static status_t json_plan_channelise(struct json *json, const struct channelise_pass *bank)
 {
-    status_t st = STATUS_OK;
     const struct channelise_plan *work = bank->work;
-    struct text notes = {0};
+    SCOPED(text_free) struct text notes = {0};
     json_begin(json, "archive");
     json_archive(json, bank->archive);
-    TRY_OUT(elsewhere_of_archive(bank->archive, json));
+    TRY(elsewhere_of_archive(bank->archive, json));
     json_end(json);
     json_plan_filters(json, work);
     json_list(json, "filter_banks");
     for (uint32_t i = 0; i < work->nbanks && work->is_bank; i++) {
-        TRY_OUT(json_plan_bank(json, work, i));
+        TRY(json_plan_bank(json, work, i));
     }
     json_list_end(json);
     json_begin(json, "run");
@@ -211,11 +210,9 @@ static status_t json_plan_channelise(struct json *json, const struct channelise_
         json_plan_product(json, bank, i);
     }
     json_list_end(json);
-    TRY_OUT(channelise_plan_notes(work, &notes));
+    TRY(channelise_plan_notes(work, &notes));
     json_lines(json, "notes", notes.data);
-out:
-    text_free(&notes);
-    return st;
+    return STATUS_OK;
 }
 
 static void json_plan_series(struct json *json, const struct dedisperse_pass *series)
@@ -338,18 +335,13 @@ static status_t plan_job_write(const struct run_plan *plan)
 
 static status_t plan_run(void *settings)
 {
-    status_t st = STATUS_OK;
     const struct plan_settings *s = settings;
-    struct text given = {0};
+    SCOPED(text_free) struct text given = {0};
     struct run_options run;
-    struct observations all = {0};
-    TRY_OUT(plan_job_take(&s->shared, s->list, &given, &run));
-    TRY_OUT(plan_find_first(s, &all, &run));
-    TRY_OUT(plan_job_show(&run, s->json ? plan_job_write : plan_job_print));
-out:
-    observations_free(&all);
-    text_free(&given);
-    return st;
+    SCOPED(observations_free) struct observations all = {0};
+    TRY(plan_job_take(&s->shared, s->list, &given, &run));
+    TRY(plan_find_first(s, &all, &run));
+    return plan_job_show(&run, s->json ? plan_job_write : plan_job_print);
 }
 
 static const struct option_row rows[] = {

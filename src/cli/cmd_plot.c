@@ -128,9 +128,8 @@ static status_t plot_check(void *settings)
 
 static status_t plot_run(void *settings)
 {
-    status_t st = STATUS_OK;
     struct plot_settings *s = settings;
-    struct text said = {0};
+    SCOPED(text_free) struct text said = {0};
     s->choice.width = s->size[0];
     s->choice.height = s->size[1];
     struct plot_options options = {.of = s->filter  ? PLOT_FILTER
@@ -145,11 +144,9 @@ static status_t plot_run(void *settings)
                                    .nsets = s->shared.sets.count,
                                    .choice = s->choice,
                                    .force = s->shared.force};
-    TRY_OUT(plot_make(&options, &said));
+    TRY(plot_make(&options, &said));
     display_print("%s", said.data ? said.data : "");
-out:
-    text_free(&said);
-    return st;
+    return STATUS_OK;
 }
 
 const struct command cli_plot = {

@@ -74,20 +74,15 @@ static void spec_compose(const struct spec_settings *s, struct text *out)
  */
 static status_t spec_print(const struct spec_settings *s, const struct text *text)
 {
-    status_t st = STATUS_OK;
-    struct mistakes mistakes = {.file = "spec"};
-    struct tree *root = NULL;
-    struct text whole = {0};
+    SCOPED(mistakes_free) struct mistakes mistakes = {.file = "spec"};
+    SCOPED(tree_destroy_at) struct tree *root = NULL;
+    SCOPED(text_free) struct text whole = {0};
     const struct option_texts *sets = &s->shared.sets;
-    TRY_OUT(report_forgive(yaml_file_read(text->data, text->length, sets->items, sets->count, NULL,
-                                          &mistakes, &root)));
-    TRY_OUT(root && sets->count > 0 ? tree_write(root, NULL, NULL, &whole) : STATUS_OK);
+    TRY(report_forgive(yaml_file_read(text->data, text->length, sets->items, sets->count, NULL,
+                                      &mistakes, &root)));
+    TRY(root && sets->count > 0 ? tree_write(root, NULL, NULL, &whole) : STATUS_OK);
     display_print("%s", whole.data ? whole.data : text->data);
-out:
-    tree_destroy(root);
-    mistakes_free(&mistakes);
-    text_free(&whole);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t spec_check(void *settings)

@@ -175,16 +175,15 @@ static void status_of_copy(const char *path, enum mark mark, struct json *json)
 
 static status_t status_of_finished(const char *path, struct json *json)
 {
-    status_t st = STATUS_OK;
     struct product_place place;
-    struct stamped stamped = {.fbh5 = NULL};
+    SCOPED(stamped_end) struct stamped stamped = {.fbh5 = NULL};
     if (mark_of(path) != MARK_NONE) {
         status_of_copy(path, mark_of(path), json);
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(stamped_open(path, &stamped));
-    TRY_OUT(stamped.fbh5 ? STATUS_OK : formats_expect(path, PRODUCT_EXPECTED));
-    TRY_OUT(stamped.fbh5 ? STATUS_OK : product_find_place(path, &place));
+    TRY(stamped_open(path, &stamped));
+    TRY(stamped.fbh5 ? STATUS_OK : formats_expect(path, PRODUCT_EXPECTED));
+    TRY(stamped.fbh5 ? STATUS_OK : product_find_place(path, &place));
     if (!json) {
         display_print("%s\n", path);
     }
@@ -197,23 +196,20 @@ static status_t status_of_finished(const char *path, struct json *json)
     } else {
         status_print_finished(&place);
     }
-out:
-    stamped_end(&stamped);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t status_of_unfinished(const struct product_files *find, struct json *json)
 {
-    status_t st = STATUS_OK;
     enum journal_state state;
-    journal_t *journal = NULL;
-    char *changed = NULL;
-    TRY_OUT(journal_open(find->journal, &state, &journal));
-    REQUIRE_OUT(state != JOURNAL_FOREIGN, STATUS_DATA, "%s is not a journal of voltmill",
-                find->journal);
-    REQUIRE_OUT(state != JOURNAL_OTHER, STATUS_DATA, "%s was begun by another version of voltmill",
-                find->journal);
-    TRY_OUT(journal ? journal_head_find_changed(&journal->head, &changed) : STATUS_OK);
+    SCOPED(journal_destroy_at) journal_t *journal = NULL;
+    SCOPED(free_at) char *changed = NULL;
+    TRY(journal_open(find->journal, &state, &journal));
+    REQUIRE(state != JOURNAL_FOREIGN, STATUS_DATA, "%s is not a journal of voltmill",
+            find->journal);
+    REQUIRE(state != JOURNAL_OTHER, STATUS_DATA, "%s was begun by another version of voltmill",
+            find->journal);
+    TRY(journal ? journal_head_find_changed(&journal->head, &changed) : STATUS_OK);
     struct stat info;
     const struct status_unfinished found = {.held = claim_is_held(find->part),
                                             .has_part = find->has_part,
@@ -228,34 +224,26 @@ static status_t status_of_unfinished(const struct product_files *find, struct js
         display_print("%s\n", find->path);
         status_print_state(&found);
     }
-out:
-    journal_destroy(journal);
-    free(changed);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t status_run(void *settings)
 {
-    status_t st = STATUS_OK;
     const struct status_settings *s = settings;
-    struct product_files find = {0};
-    struct json written = {.depth = 0};
+    SCOPED(product_files_free) struct product_files find = {0};
+    SCOPED(json_free) struct json written = {.depth = 0};
     struct json *json = s->json ? &written : NULL;
-    TRY_OUT(product_files_find(s->shared.operand, &find));
+    TRY(product_files_find(s->shared.operand, &find));
     if (json) {
         json_begin(json, NULL);
         json_text(json, "file", find.path);
     }
-    TRY_OUT(find.is_finished ? status_of_finished(find.path, json)
-                             : status_of_unfinished(&find, json));
+    TRY(find.is_finished ? status_of_finished(find.path, json) : status_of_unfinished(&find, json));
     if (json) {
         json_end(json);
-        TRY_OUT(json_print(json));
+        TRY(json_print(json));
     }
-out:
-    product_files_free(&find);
-    json_free(&written);
-    return st;
+    return STATUS_OK;
 }
 
 static const struct option_row rows[] = {

@@ -97,12 +97,11 @@ static status_t synthesis_positions(const struct synthesis *s, double (**out)[3]
 /* Computes the delays of the array towards each source of noise. */
 static status_t synthesis_make_delays(struct synthesis *s)
 {
-    status_t st = STATUS_OK;
     const double degree = 0.01745329251994329577;
     const double second = degree / 3600;
     const struct synth_spec *spec = s->spec;
-    struct direction *directions = NULL;
-    TRY_OUT(memory_zeroed(spec->nnoise_sources, sizeof *directions, "directions", &directions));
+    SCOPED(free_at) struct direction *directions = NULL;
+    TRY(memory_zeroed(spec->nnoise_sources, sizeof *directions, "directions", &directions));
     for (uint32_t i = 0; i < spec->nnoise_sources; i++) {
         const struct synth_noise_source *source = &spec->noise_sources[i];
         directions[i] = (struct direction){source->direction == SYNTH_AZEL,
@@ -116,11 +115,9 @@ static status_t synthesis_make_delays(struct synthesis *s)
         .ndirections = spec->nnoise_sources,
         .start = spec->start,
         .to_s = (double)spec->samples / spec->sample_rate_hz};
-    TRY_OUT(array_table_delays(s->array, &aim, NULL, NULL, &s->delays));
+    TRY(array_table_delays(s->array, &aim, NULL, NULL, &s->delays));
     s->spec->array.delays = s->delays;
-out:
-    free(directions);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t synthesis_make_signal(struct synthesis *s)
@@ -339,12 +336,12 @@ static status_t synthesis_publish(struct synthesis *s, int force)
  * with USAGE, DATA, NO_SPACE, DEVICE; with STOPPED on request. */
 static status_t synth_run_all(void *settings)
 {
-    status_t st = STATUS_OK;
     const struct shared *options = settings;
+    SCOPED(synthesis_end)
     struct synthesis s = {
         .rank = options->rank, .fd = -1, .before = {.expected_fd = -1, .claim_fd = -1}};
     double started = clock_now();
-    TRY_OUT(synthesis_prepare_all(&s, options));
+    TRY(synthesis_prepare_all(&s, options));
     struct driver_work work = {.chunks = ceil_div_u64(s.spec->samples, s.chunk_samples),
                                .context = &s,
                                .process = synthesis_process,
@@ -353,11 +350,10 @@ static status_t synth_run_all(void *settings)
                                 .what = "chunks",
                                 .total = work.chunks,
                                 .out_bytes = s.place.file_bytes};
-    TRY_OUT(driver_run_all(MPI_COMM_WORLD, &work, &progress));
-    TRY_OUT(agree_all(MPI_COMM_WORLD,
-                      s.before.kind == BEFORE_NOTHING ? file_sync(s.fd, s.part) : STATUS_OK));
-    TRY_OUT(
-        agree_all(MPI_COMM_WORLD, s.rank == 0 ? synthesis_publish(&s, options->force) : STATUS_OK));
+    TRY(driver_run_all(MPI_COMM_WORLD, &work, &progress));
+    TRY(agree_all(MPI_COMM_WORLD,
+                  s.before.kind == BEFORE_NOTHING ? file_sync(s.fd, s.part) : STATUS_OK));
+    TRY(agree_all(MPI_COMM_WORLD, s.rank == 0 ? synthesis_publish(&s, options->force) : STATUS_OK));
     if (s.rank == 0 && s.before.kind == BEFORE_COMPLETE) {
         display_print("complete before: %s\n", s.spec->file);
     } else if (s.rank == 0) {
@@ -365,9 +361,7 @@ static status_t synth_run_all(void *settings)
         display_print("%s: %s, %.1f MB/s\n", s.spec->file, units_bytes(s.place.file_bytes),
                       (double)s.place.file_bytes / seconds / 1e6);
     }
-out:
-    synthesis_end(&s);
-    return st;
+    return STATUS_OK;
 }
 
 static const struct option_row rows[] = {

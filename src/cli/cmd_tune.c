@@ -141,10 +141,9 @@ static void tune_print_summary(const char *what, const struct tune_summary *summ
 
 static status_t tune_print_row(const struct tuning_work *w, const struct experiment_row *row)
 {
-    status_t st = STATUS_OK;
-    struct text words = {0};
+    SCOPED(text_free) struct text words = {0};
     char what[24];
-    TRY_OUT(dedisperse_shape_words(&row->best, &words));
+    TRY(dedisperse_shape_words(&row->best, &words));
     snprintf(what, sizeof what, "%5u DMs", row->c.ndms);
     tune_print_summary(what, &row->summary);
     if (row->seconds > 0) {
@@ -156,9 +155,7 @@ static status_t tune_print_row(const struct tuning_work *w, const struct experim
         printf("  %9s    %9s %6s\n%s", "Gadd/s", "", "count", row->histogram.data);
     }
     report_show();
-out:
-    text_free(&words);
-    return st;
+    return STATUS_OK;
 }
 
 static struct bench_dedispersion tune_case_of(const struct tune_settings *s, uint32_t i)
@@ -212,13 +209,12 @@ static const char heading[] = "setup,dms,ms,gadd_per_s,realtime,fixed_ms,gain,ga
 /* Prints a row of the table; `fixed` 0: there is no fixed shape. */
 static status_t tune_print_result(const struct experiment_row *row, double fixed, struct csv *csv)
 {
-    status_t st = STATUS_OK;
-    struct text words = {0};
+    SCOPED(text_free) struct text words = {0};
     const struct tune_statistics *statistics = &row->summary.statistics;
     double rate = 1e-9 * row->adds / row->seconds;
     double realtime = row->c.seconds / row->seconds;
     double median = statistics->median > 0 ? 1 / (row->seconds * statistics->median) : 0;
-    TRY_OUT(dedisperse_shape_words(&row->best, &words));
+    TRY(dedisperse_shape_words(&row->best, &words));
     printf("%6u %10.4f %9.1f %10.1f %10.4f %6.2f %8.2f %6.2f  %s\n", row->c.ndms,
            1e3 * row->seconds, rate, realtime, 1e3 * fixed, fixed / row->seconds, median,
            statistics->signal_to_noise, words.data);
@@ -226,21 +222,18 @@ static status_t tune_print_result(const struct experiment_row *row, double fixed
               row->c.telescope->name, row->c.ndms, 1e3 * row->seconds, rate, realtime, 1e3 * fixed,
               fixed / row->seconds, median, statistics->signal_to_noise, row->summary.fit,
               row->summary.timed, row->summary.spent, words.data);
-out:
-    text_free(&words);
-    return st;
+    return STATUS_OK;
 }
 
 /* Prints the gain of tuning over the best single configuration. */
 static status_t tune_print_fixed(const struct tuning_work *w)
 {
-    status_t st = STATUS_OK;
-    struct text words = {0};
+    SCOPED(text_free) struct text words = {0};
     double tuned = 0;
     double fixed = 0;
     double mean = 0;
     double most = 0;
-    TRY_OUT(dedisperse_shape_words(&w->fixed_shape, &words));
+    TRY(dedisperse_shape_words(&w->fixed_shape, &words));
     for (uint32_t r = 0; r < w->nrows; r++) {
         double gain = w->fixed[r] / w->rows[r].seconds;
         tuned += w->rows[r].adds / w->rows[r].seconds;
@@ -251,9 +244,7 @@ static status_t tune_print_fixed(const struct tuning_work *w)
     printf("best single configuration: %s\n"
            "tuning gains %.2f times on average, %.2f at most; %.2f in the sum of rates\n",
            words.data, mean, most, tuned / fixed);
-out:
-    text_free(&words);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t tune_print_table(struct tuning_work *w)
@@ -277,23 +268,18 @@ out:
  * is one of its products, or another one of them. */
 static status_t tune_protect(const struct tune_settings *s, const struct job *job)
 {
-    status_t st = STATUS_OK;
-    char *own = s->shared.database ? NULL : store_own();
+    SCOPED(free_at) char *own = s->shared.database ? NULL : store_own();
     const struct protect_other written[] = {{"--log", s->log_path},
                                             {"--database", s->shared.database},
                                             {"--csv", s->shared.csv},
                                             {"the database", own}};
-    struct archive *archive = NULL;
+    SCOPED(archive_destroy_at) struct archive *archive = NULL;
     if (!job) {
-        TRY_OUT(protect_others(written, 4));
-        goto out;
+        TRY(protect_others(written, 4));
+        return STATUS_OK;
     }
-    TRY_OUT(job_reads_voltages(job) ? archive_open(job, &archive) : STATUS_OK);
-    TRY_OUT(protect_job(job, archive, written, 4));
-out:
-    free(own);
-    archive_destroy(archive);
-    return st;
+    TRY(job_reads_voltages(job) ? archive_open(job, &archive) : STATUS_OK);
+    return protect_job(job, archive, written, 4);
 }
 
 static status_t tune_setup(struct tuning_work *w)
@@ -343,15 +329,14 @@ static status_t tune_open_backend(const struct job *job, enum backend_kind kind,
 /* Reports a search for one thing. */
 static status_t tune_tell(const struct tuned_job *t, const char *what, const struct tuning *tuning)
 {
-    status_t st = STATUS_OK;
     const struct tune_request *request = &t->request;
     const struct tune_summary *summary = &tuning->summary;
-    struct text words = {0};
-    REQUIRE_OUT(summary->fit > 0 || summary->is_cut, STATUS_USAGE,
-                "tune: %s: its backend has no configurations to choose from%s%s", what,
-                request->only ? " with --only " : "", request->only ? request->only : "");
-    TRY_OUT(summary->seconds > 0 ? tune_problem_words(tuning->problem, tuning->values, &words)
-                                 : STATUS_OK);
+    SCOPED(text_free) struct text words = {0};
+    REQUIRE(summary->fit > 0 || summary->is_cut, STATUS_USAGE,
+            "tune: %s: its backend has no configurations to choose from%s%s", what,
+            request->only ? " with --only " : "", request->only ? request->only : "");
+    TRY(summary->seconds > 0 ? tune_problem_words(tuning->problem, tuning->values, &words)
+                             : STATUS_OK);
     tune_print_summary(what, summary);
     printf("\n");
     if (summary->seconds > 0) {
@@ -361,12 +346,9 @@ static status_t tune_tell(const struct tuned_job *t, const char *what, const str
                summary->statistics.signal_to_noise);
     }
     report_show();
-    REQUIRE_OUT(!stop_wanted(), STATUS_STOPPED, "what was found is kept");
-    REQUIRE_OUT(summary->seconds > 0 || (summary->timed == 0 && summary->is_cut), STATUS_DEVICE,
-                "tune: %s: no configuration was right", what);
-out:
-    text_free(&words);
-    return st;
+    REQUIRE(!stop_wanted(), STATUS_STOPPED, "what was found is kept");
+    return REQUIRED(summary->seconds > 0 || (summary->timed == 0 && summary->is_cut), STATUS_DEVICE,
+                    "tune: %s: no configuration was right", what);
 }
 
 /* Searches for one thing, of which *out keeps the best. */
@@ -503,29 +485,24 @@ out:
 
 static status_t tune_a_job(struct tune_settings *s)
 {
-    status_t st = STATUS_OK;
-    char *own = NULL;
-    struct job *job = NULL;
-    TRY_OUT(
-        share_load_job(s->shared.operand, NULL, s->shared.sets.items, s->shared.sets.count, &job));
-    TRY_OUT(tune_protect(s, job));
-    REQUIRE_OUT(!job->is_synthesised, STATUS_USAGE,
-                "%s: synthesise: tune measures nothing in a synthesis", job->path);
-    TRY_OUT(coefficients_read(job));
-    TRY_OUT(tune_log_open(s->log_path, &s->tuning.log));
+    SCOPED(free_at) char *own = NULL;
+    SCOPED(job_destroy_at) struct job *job = NULL;
+    TRY(share_load_job(s->shared.operand, NULL, s->shared.sets.items, s->shared.sets.count, &job));
+    TRY(tune_protect(s, job));
+    REQUIRE(!job->is_synthesised, STATUS_USAGE,
+            "%s: synthesise: tune measures nothing in a synthesis", job->path);
+    TRY(coefficients_read(job));
+    TRY(tune_log_open(s->log_path, &s->tuning.log));
     const char *thins = options_first(s, "only every space-limit");
-    REQUIRE_OUT(!thins || job->ndedisperse > 0, STATUS_USAGE,
-                "tune: --%s thins the configurations of dedispersion, and %s has none", thins,
-                job->path);
-    TRY_OUT(tune_job(job, &s->tuning));
+    REQUIRE(!thins || job->ndedisperse > 0, STATUS_USAGE,
+            "tune: --%s thins the configurations of dedispersion, and %s has none", thins,
+            job->path);
+    TRY(tune_job(job, &s->tuning));
     own = s->shared.database ? NULL : store_own();
     if (s->shared.database || own) {
         display_print("the database is %s\n", own ? own : s->shared.database);
     }
-out:
-    free(own);
-    job_destroy(job);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t tune_run(void *settings)

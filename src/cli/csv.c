@@ -28,19 +28,15 @@ static status_t csv_check_begin(FILE *file, const char *path, const char *headin
 
 status_t csv_check(const char *path, const char *heading)
 {
-    status_t st = STATUS_OK;
     struct stat info;
-    FILE *file = NULL;
+    SCOPED(text_close_at) FILE *file = NULL;
     /* A pipe or a device must not be opened to find out. */
     if (!path || stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0) {
-        goto out;
+        return STATUS_OK;
     }
     file = fopen(path, "r");
-    REQUIRE_OUT(file, STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
-    TRY_OUT(csv_check_begin(file, path, heading));
-out:
-    text_close(file);
-    return st;
+    REQUIRE(file, STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
+    return csv_check_begin(file, path, heading);
 }
 
 /* Looks at the very file that is then written: the name may lead to another a moment later. */

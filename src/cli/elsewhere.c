@@ -48,9 +48,8 @@ out:
 static status_t elsewhere_add(struct elsewhere *list, const char *path,
                               const struct sources *sources)
 {
-    status_t st = STATUS_OK;
-    struct text home = {0};
-    TRY_OUT(elsewhere_home(path, &home));
+    SCOPED(text_free) struct text home = {0};
+    TRY(elsewhere_home(path, &home));
     for (uint32_t i = 0; i < sources->count; i++) {
         /* One that went since is for its readers to find; one of the same recording is none. */
         const struct archive_source *source = &sources->items[i];
@@ -64,9 +63,7 @@ static status_t elsewhere_add(struct elsewhere *list, const char *path,
         list->files[list->count] = (struct elsewhere_file){real, source, list->count};
         list->count++;
     }
-out:
-    text_free(&home);
-    return st;
+    return STATUS_OK;
 }
 
 static size_t elsewhere_folder(const char *real)
@@ -163,33 +160,26 @@ static void elsewhere_say(struct elsewhere *list, struct json *json)
 
 status_t elsewhere_of_archive(const struct archive *archive, struct json *json)
 {
-    status_t st = STATUS_OK;
-    struct elsewhere list = {.files = NULL};
+    SCOPED(elsewhere_free) struct elsewhere list = {.files = NULL};
     size_t most = 0;
     for (uint32_t i = 0; i < archive->nparts; i++) {
         most += archive->parts[i].storage.sources.count;
     }
-    TRY_OUT(memory_zeroed(most, sizeof *list.files, "files of an archive", &list.files));
+    TRY(memory_zeroed(most, sizeof *list.files, "files of an archive", &list.files));
     for (uint32_t i = 0; i < archive->nparts; i++) {
         const struct archive_part *part = &archive->parts[i];
-        TRY_OUT(elsewhere_add(&list, part->path, &part->storage.sources));
+        TRY(elsewhere_add(&list, part->path, &part->storage.sources));
     }
     elsewhere_say(&list, json);
-out:
-    elsewhere_free(&list);
-    return st;
+    return STATUS_OK;
 }
 
 status_t elsewhere_of_filterbank(const struct fbh5 *fbh5, struct json *json)
 {
-    status_t st = STATUS_OK;
-    struct elsewhere list = {.files = NULL};
+    SCOPED(elsewhere_free) struct elsewhere list = {.files = NULL};
     const struct sources *sources = &fbh5->storage.sources;
-    TRY_OUT(
-        memory_zeroed(sources->count, sizeof *list.files, "files of a filterbank", &list.files));
-    TRY_OUT(elsewhere_add(&list, fbh5->path, sources));
+    TRY(memory_zeroed(sources->count, sizeof *list.files, "files of a filterbank", &list.files));
+    TRY(elsewhere_add(&list, fbh5->path, sources));
     elsewhere_say(&list, json);
-out:
-    elsewhere_free(&list);
-    return st;
+    return STATUS_OK;
 }

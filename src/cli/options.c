@@ -169,21 +169,16 @@ static void options_know(const struct command *command, struct options_known *ou
 /* Puts HOME in the place of ~ of a path, which a shell leaves in quotes and after --NAME=. */
 static status_t options_expand(struct shared *shared, const char **path)
 {
-    status_t st = STATUS_OK;
-    struct text whole = {0};
+    SCOPED(text_free) struct text whole = {0};
     int ok = 1;
-    TRY_OUT(text_add_path(&whole, *path, &ok));
-    REQUIRE_OUT(ok, STATUS_USAGE, "%s %s: ~ is HOME, which is not set", shared->command->name,
-                *path);
+    TRY(text_add_path(&whole, *path, &ok));
+    REQUIRE(ok, STATUS_USAGE, "%s %s: ~ is HOME, which is not set", shared->command->name, *path);
     if (strcmp(whole.data, *path) != 0) {
-        TRY_OUT(
-            memory_grow(shared->nexpanded, sizeof *shared->expanded, "paths", &shared->expanded));
+        TRY(memory_grow(shared->nexpanded, sizeof *shared->expanded, "paths", &shared->expanded));
         *path = shared->expanded[shared->nexpanded++] = whole.data;
         whole.data = NULL;
     }
-out:
-    text_free(&whole);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t options_take(const struct command *command, const struct option_row *row,

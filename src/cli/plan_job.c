@@ -348,21 +348,17 @@ static void bank_print_products(const struct channelise_pass *bank)
 
 static status_t bank_print_notes(const struct channelise_plan *work)
 {
-    status_t st = STATUS_OK;
-    struct text notes = {0};
-    TRY_OUT(channelise_plan_notes(work, &notes));
+    SCOPED(text_free) struct text notes = {0};
+    TRY(channelise_plan_notes(work, &notes));
     display_print("%s", notes.length > 0 ? "notes\n" : "");
     describe_lines("  ", notes.data);
-out:
-    text_free(&notes);
-    return st;
+    return STATUS_OK;
 }
 
 /* Prints where the array looks, and what its delays cost. */
 static status_t plan_array_print(const struct channelise_plan *work)
 {
-    status_t st = STATUS_OK;
-    struct text lines = {0};
+    SCOPED(text_free) struct text lines = {0};
     const struct job_direction *at = &work->job->array.centre;
     if (!work->array) {
         return STATUS_OK;
@@ -377,11 +373,9 @@ static status_t plan_array_print(const struct channelise_plan *work)
         display_row("centre", "azimuth %.4f deg, elevation %.4f deg", at->azimuth_deg,
                     at->elevation_deg);
     }
-    TRY_OUT(array_plan_words(work, &lines));
+    TRY(array_plan_words(work, &lines));
     display_print("%s", lines.data);
-out:
-    text_free(&lines);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t plan_bank_print(const struct channelise_pass *bank)
@@ -578,24 +572,21 @@ static status_t plan_job_print_room(const struct room *room, uint64_t align)
 /* Folders of products that are not there. */
 static status_t plan_job_print_folders(const struct room *room)
 {
-    status_t st = STATUS_OK;
-    struct text said = {0};
+    SCOPED(text_free) struct text said = {0};
     for (uint32_t i = 0; i < room->count; i++) {
         const char *path = room->needs[i].path;
         int length = (int)(text_basename(path) - path);
         int is_there = 0;
-        TRY_OUT(folder_check(path, &is_there));
+        TRY(folder_check(path, &is_there));
         if (!is_there && (!said.data || strncmp(said.data, path, (size_t)length) != 0 ||
                           said.data[length] != '\0')) {
             display_print("%s", said.data ? "" : "folders\n");
             display_print("  %.*s will be made\n", length, path);
             said.length = 0;
-            TRY_OUT(text_add(&said, "%.*s", length, path));
+            TRY(text_add(&said, "%.*s", length, path));
         }
     }
-out:
-    text_free(&said);
-    return st;
+    return STATUS_OK;
 }
 
 /* Prints the passes of a semi-coherent search. */
@@ -686,12 +677,8 @@ status_t plan_job_print(const struct run_plan *plan)
 status_t plan_job_show(const struct run_options *options,
                        status_t (*print)(const struct run_plan *plan))
 {
-    status_t st = STATUS_OK;
-    struct run_plan *plan = NULL;
-    TRY_OUT(run_plan_create(options, &plan));
-    TRY_OUT(print(plan));
-    TRY_OUT(room_check(&plan->room));
-out:
-    run_plan_destroy(plan);
-    return st;
+    SCOPED(run_plan_destroy_at) struct run_plan *plan = NULL;
+    TRY(run_plan_create(options, &plan));
+    TRY(print(plan));
+    return room_check(&plan->room);
 }

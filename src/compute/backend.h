@@ -72,6 +72,7 @@ void backend_see_one(const struct backend_options *options);
 status_t backend_open(enum backend_kind kind, const struct backend_options *options,
                       backend_t **out);
 void backend_close(backend_t *backend);
+SCOPED_END(backend_close, backend_t *)
 enum backend_kind backend_which(const backend_t *backend);
 /* Returns the number of this machine's best instruction set, from 1 on: the minimum over several
  * machines is one that all have. 0: the backend has no such choice. */
@@ -93,6 +94,7 @@ enum buffer_use { BUFFER_IN, BUFFER_OUT, BUFFER_BETWEEN };
  * aligned to 64 bytes and not zeroed. Fails with DEVICE. */
 status_t buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out);
 void buffer_destroy(buffer_t *buffer); /* takes NULL */
+SCOPED_END(buffer_destroy, buffer_t *)
 /* Lets a buffer of samples use `data` instead of its own memory; NULL: its own again. Returns 1.
  * `data` must outlive all work on the buffer. OpenCL and the reference return 0, and do nothing.
  * Not while work on the buffer is in flight. */
@@ -135,6 +137,7 @@ enum stage_memory { MEMORY_HOST, MEMORY_DEVICE, STAGE_MEMORIES };
  * search for peaks, resident rows, a baseline): waits for what is under way, and frees it. Takes
  * NULL. */
 void stage_destroy(void *stage);
+SCOPED_END_ANY(stage_destroy)
 /* Waits for work in flight, and sets the seconds of each step since the last call, by the device's
  * own clock; zeros if the stage's spec is not timed, or without a device. Fails with DEVICE. */
 status_t stage_times(void *stage, double seconds[DEVICE_STEPS]);

@@ -43,6 +43,7 @@ typedef struct boxcar boxcar_t;
  * takes NULL. */
 status_t boxcar_create(const struct boxes *boxes, uint32_t threads, boxcar_t **out);
 void boxcar_destroy(boxcar_t *boxcar);
+SCOPED_END(boxcar_destroy, boxcar_t *)
 
 /* Returns the bytes of memory that it takes, for planning. */
 uint64_t boxcar_bytes(const struct boxes *boxes, uint32_t threads);

@@ -89,18 +89,15 @@ static const struct stage_ops *stage_ops_of(const void *stage)
 status_t stage_create(backend_t *backend, const void *table, const void *spec, size_t size,
                       const char *what, void *out)
 {
-    status_t st = STATUS_OK;
     const struct stage_ops *ops = table;
-    char *made = NULL;
-    TRY_OUT(memory_zeroed(1, ops->size, what, &made));
+    SCOPED(stage_destroy_at) char *made = NULL;
+    TRY(memory_zeroed(1, ops->size, what, &made));
     memcpy(made, &table, sizeof table);
     memcpy(made + sizeof table, spec, size);
-    TRY_OUT(ops->create ? ops->create(backend, made) : STATUS_OK);
+    TRY(ops->create ? ops->create(backend, made) : STATUS_OK);
     memcpy(out, &made, sizeof made);
     made = NULL;
-out:
-    stage_destroy(made);
-    return st;
+    return STATUS_OK;
 }
 
 void stage_destroy(void *stage)

@@ -15,23 +15,20 @@ uint64_t correlate_row_floats(const struct correlate_spec *spec)
 
 static status_t correlate_check_pairs(const struct correlate_spec *spec)
 {
-    status_t st = STATUS_OK;
     const size_t stations = spec->stations;
-    char *seen = NULL;
-    TRY_OUT(memory_zeroed(stations * stations, 1, "pairs of stations", &seen));
+    SCOPED(free_at) char *seen = NULL;
+    TRY(memory_zeroed(stations * stations, 1, "pairs of stations", &seen));
     for (uint32_t i = 0; i < spec->npairs; i++) {
         const uint32_t a = spec->pairs[i][0];
         const uint32_t b = spec->pairs[i][1];
-        REQUIRE_OUT(a <= b && b < stations, STATUS_USAGE,
-                    "correlate: pair %u is of stations %u and %u, expected ascending ones below %u",
-                    i, a, b, spec->stations);
-        REQUIRE_OUT(!seen[a * stations + b], STATUS_USAGE,
-                    "correlate: the pair of stations %u and %u is listed twice", a, b);
+        REQUIRE(a <= b && b < stations, STATUS_USAGE,
+                "correlate: pair %u is of stations %u and %u, expected ascending ones below %u", i,
+                a, b, spec->stations);
+        REQUIRE(!seen[a * stations + b], STATUS_USAGE,
+                "correlate: the pair of stations %u and %u is listed twice", a, b);
         seen[a * stations + b] = 1;
     }
-out:
-    free(seen);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t correlate_check(const struct correlate_spec *spec)

@@ -29,15 +29,13 @@ void delay_model_destroy(delay_model_t *model)
 
 static status_t delay_model_new(const struct delay_spec *spec, delay_model_t **out)
 {
-    status_t st = STATUS_OK;
-    delay_model_t *m = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *m, "delays of stations", &m));
+    SCOPED(delay_model_destroy_at) delay_model_t *m = NULL;
+    TRY(memory_zeroed(1, sizeof *m, "delays of stations", &m));
     m->nstations = spec->nstations;
     m->ndirections = spec->ndirections;
     m->epoch_s = spec->epoch_s;
-    TRY_OUT(
-        memory_zeroed(spec->nstations, sizeof *m->offset_m, "positions of stations", &m->offset_m));
-    TRY_OUT(memory_zeroed(spec->nstations, sizeof *m->clocks, "clocks of stations", &m->clocks));
+    TRY(memory_zeroed(spec->nstations, sizeof *m->offset_m, "positions of stations", &m->offset_m));
+    TRY(memory_zeroed(spec->nstations, sizeof *m->clocks, "clocks of stations", &m->clocks));
     if (spec->offset_m) {
         memcpy(m->offset_m, spec->offset_m, spec->nstations * sizeof *m->offset_m);
     }
@@ -45,9 +43,7 @@ static status_t delay_model_new(const struct delay_spec *spec, delay_model_t **o
         memcpy(m->clocks, spec->clocks, spec->nstations * sizeof *m->clocks);
     }
     *out = memory_move(&m);
-out:
-    delay_model_destroy(m);
-    return st;
+    return STATUS_OK;
 }
 
 /* Fits a polynomial in x through values at the Chebyshev nodes cos(pi (k + 1/2) / DELAY_TERMS). */
@@ -152,26 +148,24 @@ status_t delay_model_create_table(const struct delay_spec *spec, const struct de
                                   const uint32_t *stations, const uint32_t *directions,
                                   delay_model_t **out)
 {
-    status_t st = STATUS_OK;
-    delay_model_t *m = NULL;
+    SCOPED(delay_model_destroy_at) delay_model_t *m = NULL;
     const double first_s = utc_difference(table->first, spec->start);
     const double end_s = first_s + table->nintervals * table->interval_s;
-    REQUIRE_OUT(table->terms >= 1 && table->terms <= MOST_TERMS && table->nintervals >= 1,
-                STATUS_USAGE,
-                "a table of delays has %u intervals of %u terms, expected at least 1 of 1 to %d",
-                (unsigned)table->nintervals, (unsigned)table->terms, (int)MOST_TERMS);
-    REQUIRE_OUT(first_s <= spec->from_s && end_s >= spec->to_s, STATUS_USAGE,
-                "the table of delays covers %.9g to %.9g s after the observation's start, expected "
-                "%.9g to %.9g s",
-                first_s, end_s, spec->from_s, spec->to_s);
-    TRY_OUT(delay_model_new(spec, &m));
+    REQUIRE(table->terms >= 1 && table->terms <= MOST_TERMS && table->nintervals >= 1, STATUS_USAGE,
+            "a table of delays has %u intervals of %u terms, expected at least 1 of 1 to %d",
+            (unsigned)table->nintervals, (unsigned)table->terms, (int)MOST_TERMS);
+    REQUIRE(first_s <= spec->from_s && end_s >= spec->to_s, STATUS_USAGE,
+            "the table of delays covers %.9g to %.9g s after the observation's start, expected "
+            "%.9g to %.9g s",
+            first_s, end_s, spec->from_s, spec->to_s);
+    TRY(delay_model_new(spec, &m));
     m->interval_s = table->interval_s;
     m->first_s = first_s;
     m->nintervals = table->nintervals;
     m->terms = table->terms;
     const size_t row = (size_t)m->nintervals * m->terms;
-    TRY_OUT(memory_zeroed((size_t)m->ndirections * m->nstations, row * sizeof(double),
-                          "delays of stations", &m->delays));
+    TRY(memory_zeroed((size_t)m->ndirections * m->nstations, row * sizeof(double),
+                      "delays of stations", &m->delays));
     for (size_t i = 0; i < (size_t)m->ndirections * m->nstations; i++) {
         const size_t from =
             (size_t)directions[i / m->nstations] * table->nstations + stations[i % m->nstations];
@@ -181,9 +175,7 @@ status_t delay_model_create_table(const struct delay_spec *spec, const struct de
         }
     }
     *out = memory_move(&m);
-out:
-    delay_model_destroy(m);
-    return st;
+    return STATUS_OK;
 }
 
 void delay_split_time(uint64_t number, double rate_hz, double seconds[2])

@@ -61,6 +61,7 @@ status_t delay_model_create_table(const struct delay_spec *spec, const struct de
                                   const uint32_t *stations, const uint32_t *directions,
                                   delay_model_t **out);
 void delay_model_destroy(delay_model_t *model);
+SCOPED_END(delay_model_destroy, delay_model_t *)
 
 /* Splits the time of a sample, number / rate_hz, into two doubles, the larger first. Their sum has
  * a relative error below 1e-30. */

@@ -69,30 +69,27 @@ static double deripple_left(double f, double edge)
 static status_t deripple_fill(const char *who, const double *coeff, uint64_t count, uint32_t points,
                               double edge, double *ripple_db, double complex *grid)
 {
-    status_t st = STATUS_OK;
     const double centre = deripple_power(coeff, count, points, 0);
     const uint32_t order = 64 + 8 * (uint32_t)ceil_div_u64(count, points);
-    double *series = NULL;
-    REQUIRE_OUT(centre > 0, STATUS_USAGE, "%s: it has no gain at the centre of a channel", who);
-    TRY_OUT(memory_zeroed(order, sizeof *series, "a response", &series));
+    SCOPED(free_at) double *series = NULL;
+    REQUIRE(centre > 0, STATUS_USAGE, "%s: it has no gain at the centre of a channel", who);
+    TRY(memory_zeroed(order, sizeof *series, "a response", &series));
     deripple_expand(coeff, count, points, edge, order, series);
     *ripple_db = 0;
     for (uint32_t k = 0; k <= GRID / 2; k++) {
         double at = 2.0 * k / GRID;
         double f = edge * at;
         double gain = sqrt(fmax(deripple_sum(series, order, at), 0) / centre);
-        REQUIRE_OUT(f > kept || gain >= least_gain, STATUS_USAGE,
-                    "%s: at %.3g of the channel spacing from the centre it is down by %.1f dB, "
-                    "expected at most 20 up to a half: has it %u points a channel?",
-                    who, f, -20 * log10(gain), points);
+        REQUIRE(f > kept || gain >= least_gain, STATUS_USAGE,
+                "%s: at %.3g of the channel spacing from the centre it is down by %.1f dB, "
+                "expected at most 20 up to a half: has it %u points a channel?",
+                who, f, -20 * log10(gain), points);
         *ripple_db = f <= kept ? fmax(*ripple_db, fabs(20 * log10(gain))) : *ripple_db;
         /* Beyond the kept part it may fall far. */
         grid[k] = 1 + (1 / fmax(gain, least_gain) - 1) * deripple_left(f, edge);
         grid[k > 0 ? GRID - k : 0] = grid[k];
     }
-out:
-    free(series);
-    return st;
+    return STATUS_OK;
 }
 
 status_t deripple_make(const char *who, const double *coeff, uint64_t count, uint32_t points,

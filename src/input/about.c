@@ -52,23 +52,19 @@ status_t holds_names(hid_t file, const char *path, struct text *out)
 /* ", in chunks, deflate, shuffle" */
 static status_t holds_add_filters(hid_t dataset, struct text *out)
 {
-    status_t st = STATUS_OK;
-    hid_t plist = H5Dget_create_plist(dataset);
+    SCOPED(h5_close_at) hid_t plist = H5Dget_create_plist(dataset);
     int is_chunked = plist >= 0 && H5Pget_layout(plist) == H5D_CHUNKED;
     int filters = is_chunked ? H5Pget_nfilters(plist) : 0;
-    TRY_OUT(is_chunked ? text_add(out, ", in chunks") : STATUS_OK);
+    TRY(is_chunked ? text_add(out, ", in chunks") : STATUS_OK);
     for (int i = 0; i < filters; i++) {
         char name[64] = "";
         size_t values = 0;
         H5Z_filter_t filter =
             H5Pget_filter2(plist, (unsigned)i, NULL, &values, NULL, sizeof name, name, NULL);
         name[sizeof name - 1] = '\0';
-        TRY_OUT(*name ? text_add_shown(out, ", %s", name)
-                      : text_add(out, ", filter %d", (int)filter));
+        TRY(*name ? text_add_shown(out, ", %s", name) : text_add(out, ", filter %d", (int)filter));
     }
-out:
-    h5_close(plist);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t holds_add_dataset(const struct h5_found *found, void *out, int *is_enough)
@@ -106,13 +102,9 @@ static status_t holds_add_dataset(const struct h5_found *found, void *out, int *
 
 status_t holds_describe(const char *path, struct text *out)
 {
-    status_t st = STATUS_OK;
-    hid_t file = -1;
-    TRY_OUT(h5_open_cut_file(path, &file));
-    TRY_OUT(h5_walk(file, path, holds_add_dataset, out));
-out:
-    h5_close(file);
-    return st;
+    SCOPED(h5_close_at) hid_t file = -1;
+    TRY(h5_open_cut_file(path, &file));
+    return h5_walk(file, path, holds_add_dataset, out);
 }
 
 enum { MOST_ITEMS = 256, MOST_TEXT = 1024 };
@@ -155,54 +147,48 @@ static int about_is_known(const char *name)
 static status_t about_read_large(const struct h5_dataset *attribute, const char *where,
                                  const char *name, struct about_item *item)
 {
-    status_t st = STATUS_OK;
     uint64_t values[ABOUT_NUMBERS] = {0};
-    struct text text = {0};
+    SCOPED(text_free) struct text text = {0};
     int is_large = 0;
-    H5_TRY_OUT(h5_values_read(attribute, H5T_NATIVE_UINT64, values),
-               "%s: attribute %s cannot be read", where, name);
+    H5_TRY(h5_values_read(attribute, H5T_NATIVE_UINT64, values), "%s: attribute %s cannot be read",
+           where, name);
     for (uint64_t i = 0; i < attribute->count; i++) {
         is_large |= values[i] > INT64_MAX;
-        TRY_OUT(text_add(&text, "%s%llu", i > 0 ? ", " : "", (unsigned long long)values[i]));
+        TRY(text_add(&text, "%s%llu", i > 0 ? ", " : "", (unsigned long long)values[i]));
     }
     if (is_large) {
         item->text = memory_move(&text.data);
     }
-out:
-    text_free(&text);
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads up to ABOUT_NUMBERS numbers; leaves the count 0 where there are none, or more. */
 static status_t about_read_numbers(hid_t object, const char *where, const char *name,
                                    struct about_item *item)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset attribute = {0};
-    TRY_OUT(h5_attribute_open(object, where, name, &attribute));
+    SCOPED(h5_dataset_close) struct h5_dataset attribute = {0};
+    TRY(h5_attribute_open(object, where, name, &attribute));
     H5T_class_t class = H5Tget_class(attribute.type);
     int is_whole = class == H5T_INTEGER;
     if (attribute.count == 0 || attribute.count > ABOUT_NUMBERS ||
         (!is_whole && class != H5T_FLOAT)) {
-        goto out;
+        return STATUS_OK;
     }
     if (is_whole && H5Tget_sign(attribute.type) == H5T_SGN_NONE) {
-        TRY_OUT(about_read_large(&attribute, where, name, item));
+        TRY(about_read_large(&attribute, where, name, item));
     }
     if (item->text) {
-        goto out;
+        return STATUS_OK;
     }
-    H5_TRY_OUT(h5_values_read(&attribute, H5T_NATIVE_DOUBLE, item->numbers),
-               "%s: attribute %s cannot be read", where, name);
+    H5_TRY(h5_values_read(&attribute, H5T_NATIVE_DOUBLE, item->numbers),
+           "%s: attribute %s cannot be read", where, name);
     if (is_whole) {
-        H5_TRY_OUT(h5_values_read(&attribute, H5T_NATIVE_INT64, item->whole),
-                   "%s: attribute %s cannot be read", where, name);
+        H5_TRY(h5_values_read(&attribute, H5T_NATIVE_INT64, item->whole),
+               "%s: attribute %s cannot be read", where, name);
     }
     item->count = (uint32_t)attribute.count;
     item->is_whole = is_whole;
-out:
-    h5_dataset_close(&attribute);
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads one attribute; item->name stays NULL if it cannot be shown. */
@@ -251,34 +237,30 @@ out:
 
 status_t about_read(const char *path, const char *dataset, struct about *out)
 {
-    status_t st = STATUS_OK;
-    struct text name = {0};
+    SCOPED(text_free) struct text name = {0};
     struct stat info;
-    hid_t file = -1;
+    SCOPED(h5_close_at) hid_t file = -1;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
-        goto out;
+        return STATUS_OK;
     }
     int is_hdf5 = h5_is_hdf5(path);
-    REQUIRE_OUT(is_hdf5 >= 0, STATUS_DATA, "%s cannot be read", path);
+    REQUIRE(is_hdf5 >= 0, STATUS_DATA, "%s cannot be read", path);
     if (!is_hdf5) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed(MOST_ITEMS, sizeof *out->items, "attributes", &out->items));
-    TRY_OUT(h5_open_cut_file(path, &file));
-    TRY_OUT(about_add_object(file, "/", out));
+    TRY(memory_zeroed(MOST_ITEMS, sizeof *out->items, "attributes", &out->items));
+    TRY(h5_open_cut_file(path, &file));
+    TRY(about_add_object(file, "/", out));
     for (const char *at = dataset ? dataset : ""; *at;) {
         at += strspn(at, "/");
         size_t length = strcspn(at, "/");
         if (length > 0) {
             int is_there = 0;
-            TRY_OUT(text_add(&name, "/%.*s", (int)length, at));
-            TRY_OUT(h5_has(file, path, name.data, &is_there));
-            TRY_OUT(is_there ? about_add_object(file, name.data, out) : STATUS_OK);
+            TRY(text_add(&name, "/%.*s", (int)length, at));
+            TRY(h5_has(file, path, name.data, &is_there));
+            TRY(is_there ? about_add_object(file, name.data, out) : STATUS_OK);
         }
         at += length;
     }
-out:
-    text_free(&name);
-    h5_close(file);
-    return st;
+    return STATUS_OK;
 }

@@ -607,21 +607,17 @@ status_t assumed_add(char **assumed, const char *path, const char *more)
 
 status_t assumed_read(hid_t file, const char *path, char **assumed)
 {
-    status_t st = STATUS_OK;
     int found = 0;
-    char *kept = NULL;
-    hid_t group = -1;
-    TRY_OUT(h5_has(file, path, "provenance", &found));
+    SCOPED(free_at) char *kept = NULL;
+    SCOPED(h5_close_at) hid_t group = -1;
+    TRY(h5_has(file, path, "provenance", &found));
     if (found) {
         group = H5Gopen2(file, "provenance", H5P_DEFAULT);
-        H5_TRY_OUT(group, "%s: /provenance cannot be opened", path);
-        TRY_OUT(h5_find_text(group, path, "assumed", &kept, &found));
-        TRY_OUT(assumed_add(assumed, NULL, kept));
+        H5_TRY(group, "%s: /provenance cannot be opened", path);
+        TRY(h5_find_text(group, path, "assumed", &kept, &found));
+        TRY(assumed_add(assumed, NULL, kept));
     }
-out:
-    free(kept);
-    h5_close(group);
-    return st;
+    return STATUS_OK;
 }
 
 void assumed_say(const char *path, const char *assumed)

@@ -240,6 +240,7 @@ status_t archive_create(const char *path, struct archive **out);
  * files to every rank. */
 extern const struct pack_type archive_type, archive_part_type, lost_box_type;
 void archive_destroy(struct archive *archive); /* takes NULL */
+SCOPED_END(archive_destroy, struct archive *)
 
 /* Stream axes in the order of products, slowest first. */
 enum { STREAM_AXES = 4 };

@@ -175,13 +175,12 @@ static status_t calc_check(const char *path, const struct calc_table *calc, stru
 
 status_t calc_table_read(const char *path, struct utc utc, struct calc_table **out)
 {
-    status_t st = STATUS_OK;
-    struct text text = {0};
+    SCOPED(text_free) struct text text = {0};
     struct calc_place place = {0};
     char *rest = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof **out, "a table of delays", out));
+    TRY(memory_zeroed(1, sizeof **out, "a table of delays", out));
     struct calc_table *calc = *out;
-    TRY_OUT(text_read_file(&text, path, MOST_BYTES, "a table of delays (.im)"));
+    TRY(text_read_file(&text, path, MOST_BYTES, "a table of delays (.im)"));
     for (char *line = text.data ? strtok_r(text.data, "\r\n", &rest) : NULL; line;
          line = strtok_r(NULL, "\r\n", &rest)) {
         if (strncmp(line, "SCAN ", 5) == 0 && strstr(line, "POINTING SRC:")) {
@@ -190,13 +189,10 @@ status_t calc_table_read(const char *path, struct utc utc, struct calc_table **o
             }
             calc_end_scan(calc);
         }
-        TRY_OUT(calc->table.delay_s ? calc_read_delay(path, line, calc, &place)
-                                    : calc_read_size(path, line, calc));
+        TRY(calc->table.delay_s ? calc_read_delay(path, line, calc, &place)
+                                : calc_read_size(path, line, calc));
     }
-    TRY_OUT(calc_check(path, calc, utc));
-out:
-    text_free(&text);
-    return st;
+    return calc_check(path, calc, utc);
 }
 
 /* Recipes of weights of beams: /diminfo/nants, npol, nchan, nbeams, ntimes; /calinfo/cal_all
@@ -221,18 +217,18 @@ static void beam_file_destroy(struct beam_file *file)
 {
     pack_destroy(file, &beam_file_type);
 }
+SCOPED_END(beam_file_destroy, struct beam_file *)
 
 /* Reads all numbers of a dataset whose count must be that of `dims`; complex ones are compounds of
  * two numbers, or have a last dimension of 2. */
 static status_t beam_read(hid_t file, const char *path, const char *name, int is_complex, int rank,
                           const uint64_t *dims, double **out)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset dataset = {0};
-    hid_t pair = -1;
+    SCOPED(h5_dataset_close) struct h5_dataset dataset = {0};
+    SCOPED(h5_close_at) hid_t pair = -1;
     uint64_t count = 1;
-    TRY_OUT(h5_dataset_open(file, path, name, &dataset));
-    TRY_OUT(h5_refuse_external(dataset.id, path, name));
+    TRY(h5_dataset_open(file, path, name, &dataset));
+    TRY(h5_refuse_external(dataset.id, path, name));
     const int is_pair = is_complex && H5Tget_class(dataset.type) == H5T_COMPOUND;
     int is_right = dataset.rank == rank + (is_complex && !is_pair) &&
                    (!is_complex || is_pair || dataset.dims[dataset.rank - 1] == 2);
@@ -240,24 +236,20 @@ static status_t beam_read(hid_t file, const char *path, const char *name, int is
         is_right = is_right && dataset.dims[i] == dims[i] && dims[i] <= MOST_WEIGHTS / count;
         count *= is_right ? dims[i] : 1;
     }
-    REQUIRE_OUT(
-        is_right, STATUS_DATA,
-        "%s: %s has another shape than expected: %d dimensions%s, the first %llu, at most 2^29 "
-        "numbers",
-        path, name, rank, is_complex ? " of complex numbers" : "",
-        (unsigned long long)(rank > 0 ? dims[0] : 1));
-    TRY_OUT(is_pair ? h5_pair_type(dataset.type, H5T_NATIVE_DOUBLE, path, &pair) : STATUS_OK);
-    TRY_OUT(memory_zeroed((size_t)count, (is_complex ? 2 : 1) * sizeof **out, "weights", out));
-    TRY_OUT(h5_dataset_read(&dataset, path, name, is_pair ? pair : H5T_NATIVE_DOUBLE, dataset.count,
-                            *out));
+    REQUIRE(is_right, STATUS_DATA,
+            "%s: %s has another shape than expected: %d dimensions%s, the first %llu, at most 2^29 "
+            "numbers",
+            path, name, rank, is_complex ? " of complex numbers" : "",
+            (unsigned long long)(rank > 0 ? dims[0] : 1));
+    TRY(is_pair ? h5_pair_type(dataset.type, H5T_NATIVE_DOUBLE, path, &pair) : STATUS_OK);
+    TRY(memory_zeroed((size_t)count, (is_complex ? 2 : 1) * sizeof **out, "weights", out));
+    TRY(h5_dataset_read(&dataset, path, name, is_pair ? pair : H5T_NATIVE_DOUBLE, dataset.count,
+                        *out));
     for (uint64_t i = 0; i < count * (is_complex ? 2 : 1); i++) {
-        REQUIRE_OUT(isfinite((*out)[i]), STATUS_DATA, "%s: %s: number %llu (from 0) is not finite",
-                    path, name, (unsigned long long)i);
+        REQUIRE(isfinite((*out)[i]), STATUS_DATA, "%s: %s: number %llu (from 0) is not finite",
+                path, name, (unsigned long long)i);
     }
-out:
-    h5_close(pair);
-    h5_dataset_close(&dataset);
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads texts or ascending frequencies that may be there. */
@@ -299,28 +291,24 @@ static status_t beam_read_frequencies(hid_t file, const char *name, double unit,
 
 static status_t beam_read_weights(hid_t file, struct beam_file *out)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset dataset = {0};
+    SCOPED(h5_dataset_close) struct h5_dataset dataset = {0};
     uint64_t dims[4] = {0};
-    TRY_OUT(h5_dataset_open(file, out->path, "weights", &dataset));
+    TRY(h5_dataset_open(file, out->path, "weights", &dataset));
     for (int i = 0; i < 4; i++) {
         dims[i] = i < dataset.rank ? dataset.dims[i] : 0;
-        REQUIRE_OUT(dims[i] >= 1 && dims[i] <= MOST_WEIGHTS, STATUS_DATA,
-                    "%s: /weights: expected complex [beam][station][pol][channel]", out->path);
+        REQUIRE(dims[i] >= 1 && dims[i] <= MOST_WEIGHTS, STATUS_DATA,
+                "%s: /weights: expected complex [beam][station][pol][channel]", out->path);
     }
     out->nbeams = out->sets = (uint32_t)dims[0];
     out->nstations = (uint32_t)dims[1];
     out->npols = (uint32_t)dims[2];
     out->nfreqs = (uint32_t)dims[3];
-    TRY_OUT(beam_read(file, out->path, "weights", 1, 4, dims, &out->weights));
+    TRY(beam_read(file, out->path, "weights", 1, 4, dims, &out->weights));
     out->nweights = 2 * dims[0] * dims[1] * dims[2] * dims[3];
-    TRY_OUT(beam_read_frequencies(file, "freq_hz", 1, out));
-    TRY_OUT(beam_read_names(file, out->path, "beams", out->nbeams, &out->names, &out->nnames));
-    TRY_OUT(
-        beam_read_names(file, out->path, "stations", out->nstations, &out->stations, &out->nnamed));
-out:
-    h5_dataset_close(&dataset);
-    return st;
+    TRY(beam_read_frequencies(file, "freq_hz", 1, out));
+    TRY(beam_read_names(file, out->path, "beams", out->nbeams, &out->names, &out->nnames));
+    return beam_read_names(file, out->path, "stations", out->nstations, &out->stations,
+                           &out->nnamed);
 }
 
 /* Delays of a recipe as lines from one of its times to the next. The outermost lines go on, so that
@@ -361,39 +349,33 @@ static status_t beam_make_lines(const struct beam_file *file, uint32_t ntimes, c
 
 static status_t beam_read_delays(hid_t file, uint32_t ntimes, struct beam_file *out)
 {
-    status_t st = STATUS_OK;
     const uint64_t dims[3] = {ntimes, out->nbeams, out->nstations};
-    double *times = NULL;
-    double *delays = NULL;
-    TRY_OUT(beam_read(file, out->path, "delayinfo/time_array", 0, 1, dims, &times));
-    TRY_OUT(beam_read(file, out->path, "delayinfo/delays", 0, 3, dims, &delays));
-    TRY_OUT(memory_zeroed(1, sizeof *out->calc, "delays", &out->calc));
+    SCOPED(free_at) double *times = NULL;
+    SCOPED(free_at) double *delays = NULL;
+    TRY(beam_read(file, out->path, "delayinfo/time_array", 0, 1, dims, &times));
+    TRY(beam_read(file, out->path, "delayinfo/delays", 0, 3, dims, &delays));
+    TRY(memory_zeroed(1, sizeof *out->calc, "delays", &out->calc));
     out->ncalc = 1;
-    TRY_OUT(beam_make_lines(out, ntimes, times, delays, out->calc));
-    TRY_OUT(memory_zeroed(out->nstations, sizeof(char *), "names", &out->calc->stations));
+    TRY(beam_make_lines(out, ntimes, times, delays, out->calc));
+    TRY(memory_zeroed(out->nstations, sizeof(char *), "names", &out->calc->stations));
     for (uint32_t i = 0; i < out->nstations; i++) {
-        TRY_OUT(memory_text(out->stations[i], &out->calc->stations[i]));
+        TRY(memory_text(out->stations[i], &out->calc->stations[i]));
     }
-    TRY_OUT(memory_zeroed(out->nbeams, sizeof(char *), "names", &out->calc->directions));
-out:
-    free(times);
-    free(delays);
-    return st;
+    return memory_zeroed(out->nbeams, sizeof(char *), "names", &out->calc->directions);
 }
 
 static status_t beam_read_recipe(hid_t file, struct beam_file *out)
 {
-    status_t st = STATUS_OK;
     static const char *const names[] = {"diminfo/nants", "diminfo/npol", "diminfo/nchan",
                                         "diminfo/nbeams", "diminfo/ntimes"};
     static const char *const angles[] = {"beaminfo/ras", "beaminfo/decs"};
     static const double deg_per_rad = 180 / 3.14159265358979323846;
     uint32_t n[5];
-    double *number = NULL;
+    SCOPED(free_at) double *number = NULL;
     for (int i = 0; i < 5; i++) {
-        TRY_OUT(beam_read(file, out->path, names[i], 0, 0, NULL, &number));
-        REQUIRE_OUT(*number >= 1 && *number <= 1 << 24 && *number == floor(*number), STATUS_DATA,
-                    "%s: /%s is %g, expected a count", out->path, names[i], *number);
+        TRY(beam_read(file, out->path, names[i], 0, 0, NULL, &number));
+        REQUIRE(*number >= 1 && *number <= 1 << 24 && *number == floor(*number), STATUS_DATA,
+                "%s: /%s is %g, expected a count", out->path, names[i], *number);
         n[i] = (uint32_t)*number;
         free(memory_move(&number));
     }
@@ -403,60 +385,51 @@ static status_t beam_read_recipe(hid_t file, struct beam_file *out)
     out->nbeams = n[3];
     out->sets = 1;
     const uint64_t dims[3] = {n[2], n[1], n[0]};
-    TRY_OUT(beam_read(file, out->path, "calinfo/cal_all", 1, 3, dims, &number));
+    TRY(beam_read(file, out->path, "calinfo/cal_all", 1, 3, dims, &number));
     out->nweights = 2 * dims[0] * dims[1] * dims[2];
-    TRY_OUT(memory_zeroed((size_t)out->nweights, sizeof(double), "weights", &out->weights));
+    TRY(memory_zeroed((size_t)out->nweights, sizeof(double), "weights", &out->weights));
     for (uint64_t i = 0; i < out->nweights / 2; i++) { /* to [station][pol][freq] */
         const uint64_t line = i % n[0] * n[1] + i / n[0] % n[1];
         memcpy(out->weights + 2 * (line * n[2] + i / n[0] / n[1]), number + 2 * i,
                2 * sizeof *number);
     }
-    TRY_OUT(beam_read_frequencies(file, "obsinfo/freq_array", 1e9, out));
-    TRY_OUT(
-        beam_read_names(file, out->path, "beaminfo/src_names", n[3], &out->names, &out->nnames));
-    TRY_OUT(beam_read_names(file, out->path, "telinfo/antenna_names", n[0], &out->stations,
-                            &out->nnamed));
-    REQUIRE_OUT(out->nnamed > 0, STATUS_DATA, "%s: there is no /telinfo/antenna_names", out->path);
-    TRY_OUT(memory_zeroed(n[3], 2 * sizeof(double), "directions", &out->directions));
+    TRY(beam_read_frequencies(file, "obsinfo/freq_array", 1e9, out));
+    TRY(beam_read_names(file, out->path, "beaminfo/src_names", n[3], &out->names, &out->nnames));
+    TRY(beam_read_names(file, out->path, "telinfo/antenna_names", n[0], &out->stations,
+                        &out->nnamed));
+    REQUIRE(out->nnamed > 0, STATUS_DATA, "%s: there is no /telinfo/antenna_names", out->path);
+    TRY(memory_zeroed(n[3], 2 * sizeof(double), "directions", &out->directions));
     out->ndirections = 2 * (uint64_t)n[3];
     for (int i = 0; i < 2; i++) {
         const uint64_t beams[1] = {n[3]};
         free(memory_move(&number));
-        TRY_OUT(beam_read(file, out->path, angles[i], 0, 1, beams, &number));
+        TRY(beam_read(file, out->path, angles[i], 0, 1, beams, &number));
         for (uint32_t k = 0; k < n[3]; k++) {
             out->directions[(size_t)i * n[3] + k] = number[k] * deg_per_rad;
         }
     }
-    TRY_OUT(beam_read_delays(file, n[4], out));
-out:
-    free(number);
-    return st;
+    return beam_read_delays(file, n[4], out);
 }
 
 static status_t beam_open(const struct apart_request *request, void **out)
 {
-    status_t st = STATUS_OK;
-    hid_t file = -1;
+    SCOPED(h5_close_at) hid_t file = -1;
     int is_recipe = 0;
     int has_weights = 0;
     apart_at("%s", request->path);
-    TRY_OUT(h5_open_file(request->path, &file));
-    TRY_OUT(memory_zeroed(1, sizeof(struct beam_file), "weights of beams", out));
+    TRY(h5_open_file(request->path, &file));
+    TRY(memory_zeroed(1, sizeof(struct beam_file), "weights of beams", out));
     struct beam_file *made = *out;
-    TRY_OUT(memory_text(request->path, &made->path));
-    TRY_OUT(h5_has(file, request->path, "diminfo", &is_recipe));
-    TRY_OUT(h5_has(file, request->path, "weights", &has_weights));
-    REQUIRE_OUT(
-        is_recipe != has_weights, STATUS_DATA,
-        "%s has %s, expected /weights, complex [beam][station][pol][channel], or the groups of "
-        "a bfr5 file (/diminfo, /calinfo, ...)",
-        request->path, is_recipe ? "both /weights and /diminfo" : "neither");
-    TRY_OUT(is_recipe ? beam_read_recipe(file, made) : beam_read_weights(file, made));
-    REQUIRE_OUT(made->nbeams <= JOB_BEAMS, STATUS_DATA, "%s: %u beams, expected at most %d",
-                request->path, made->nbeams, (int)JOB_BEAMS);
-out:
-    h5_close(file);
-    return st;
+    TRY(memory_text(request->path, &made->path));
+    TRY(h5_has(file, request->path, "diminfo", &is_recipe));
+    TRY(h5_has(file, request->path, "weights", &has_weights));
+    REQUIRE(is_recipe != has_weights, STATUS_DATA,
+            "%s has %s, expected /weights, complex [beam][station][pol][channel], or the groups of "
+            "a bfr5 file (/diminfo, /calinfo, ...)",
+            request->path, is_recipe ? "both /weights and /diminfo" : "neither");
+    TRY(is_recipe ? beam_read_recipe(file, made) : beam_read_weights(file, made));
+    return REQUIRED(made->nbeams <= JOB_BEAMS, STATUS_DATA, "%s: %u beams, expected at most %d",
+                    request->path, made->nbeams, (int)JOB_BEAMS);
 }
 
 const struct description beam_file_description = {"weights of beams", &beam_file_type, beam_open};
@@ -560,25 +533,21 @@ static status_t array_job_assume(const struct job *job, const struct array_table
 /* Reads weights of beams, and says what recipes leave open. */
 static status_t array_job_read_beams(struct job *job, struct archive *archive, struct text *packed)
 {
-    status_t st = STATUS_OK;
     static const char words[] = "cal_all";
-    struct beam_file *file = NULL;
+    SCOPED(beam_file_destroy_at) struct beam_file *file = NULL;
     int is_turned = 0;
-    TRY_OUT(apart_describe(&beam_file_description,
-                           &(struct apart_request){.path = job->beam_weights}, &file));
+    TRY(apart_describe(&beam_file_description, &(struct apart_request){.path = job->beam_weights},
+                       &file));
     for (uint64_t i = 1; i < file->nweights; i += 2) {
         is_turned |= file->ncalc && file->weights[i] != 0;
     }
-    TRY_OUT(assume_if(is_turned && !(archive->assumed && strstr(archive->assumed, words)),
-                      &archive->assumed,
-                      "%s of %s multiplies spectra as COSMIC's beamformer does it (hpguppi and "
-                      "seticore multiply by its conjugate)",
-                      words, job->beam_weights));
-    TRY_OUT(beam_file_fill(file, job));
-    TRY_OUT(pack_struct(packed, file, &beam_file_type));
-out:
-    beam_file_destroy(file);
-    return st;
+    TRY(assume_if(is_turned && !(archive->assumed && strstr(archive->assumed, words)),
+                  &archive->assumed,
+                  "%s of %s multiplies spectra as COSMIC's beamformer does it (hpguppi and "
+                  "seticore multiply by its conjugate)",
+                  words, job->beam_weights));
+    TRY(beam_file_fill(file, job));
+    return pack_struct(packed, file, &beam_file_type);
 }
 
 status_t array_job_read(struct job *job, struct archive *archive)
@@ -644,15 +613,12 @@ void array_job_drop(struct array_tables *tables)
 
 status_t array_job_unpack(struct unpack *in, struct job *job)
 {
-    status_t st = STATUS_OK;
-    struct array_tables tables = {0};
+    SCOPED(array_job_drop) struct array_tables tables = {0};
     unpack_fields(in, &job->array, fields, FIELDS);
-    TRY_OUT(unpack_check(in, "the array"));
+    TRY(unpack_check(in, "the array"));
     if (job->beam_weights) {
-        TRY_OUT(array_job_tables(job, &tables));
-        TRY_OUT(beam_file_fill(tables.beams, job));
+        TRY(array_job_tables(job, &tables));
+        TRY(beam_file_fill(tables.beams, job));
     }
-out:
-    array_job_drop(&tables);
-    return st;
+    return STATUS_OK;
 }

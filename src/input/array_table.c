@@ -108,19 +108,13 @@ static const struct schema table_rows[] = {
 
 static status_t array_read_yaml(const char *path, struct array_table *table)
 {
-    status_t st = STATUS_OK;
-    struct text text = {0};
-    struct mistakes mistakes = {.file = path};
-    struct tree *root = NULL;
-    TRY_OUT(text_read_file(&text, path, YAML_FILE_BYTES, "a table of stations (YAML or HDF5)"));
-    TRY_OUT(yaml_file_read(text.data, text.length, NULL, 0, NULL, &mistakes, &root));
-    TRY_OUT(schema_fill(root, table_rows, &mistakes, table));
-    TRY_OUT(mistakes_report(&mistakes));
-out:
-    tree_destroy(root);
-    mistakes_free(&mistakes);
-    text_free(&text);
-    return st;
+    SCOPED(text_free) struct text text = {0};
+    SCOPED(mistakes_free) struct mistakes mistakes = {.file = path};
+    SCOPED(tree_destroy_at) struct tree *root = NULL;
+    TRY(text_read_file(&text, path, YAML_FILE_BYTES, "a table of stations (YAML or HDF5)"));
+    TRY(yaml_file_read(text.data, text.length, NULL, 0, NULL, &mistakes, &root));
+    TRY(schema_fill(root, table_rows, &mistakes, table));
+    return mistakes_report(&mistakes);
 }
 
 /* ---- HDF5 ---- */
@@ -130,25 +124,22 @@ out:
 static status_t array_read_numbers(hid_t file, const char *path, const char *name, uint64_t count,
                                    double **out, uint64_t *each)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset dataset = {0};
+    SCOPED(h5_dataset_close) struct h5_dataset dataset = {0};
     int found = 0;
     *each = 0;
-    TRY_OUT(h5_has(file, path, name, &found));
+    TRY(h5_has(file, path, name, &found));
     if (!found) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(h5_dataset_open(file, path, name, &dataset));
-    TRY_OUT(h5_refuse_external(dataset.id, path, name));
-    REQUIRE_OUT(dataset.rank >= 1 && dataset.dims[0] == count && dataset.count <= 2 * ARRAY_GAINS,
-                STATUS_DATA, "%s: /%s has not one row for each of %llu stations", path, name,
-                (unsigned long long)count);
-    TRY_OUT(memory_zeroed((size_t)dataset.count, sizeof **out, "a table of stations", out));
-    TRY_OUT(h5_dataset_read(&dataset, path, name, H5T_NATIVE_DOUBLE, dataset.count, *out));
+    TRY(h5_dataset_open(file, path, name, &dataset));
+    TRY(h5_refuse_external(dataset.id, path, name));
+    REQUIRE(dataset.rank >= 1 && dataset.dims[0] == count && dataset.count <= 2 * ARRAY_GAINS,
+            STATUS_DATA, "%s: /%s has not one row for each of %llu stations", path, name,
+            (unsigned long long)count);
+    TRY(memory_zeroed((size_t)dataset.count, sizeof **out, "a table of stations", out));
+    TRY(h5_dataset_read(&dataset, path, name, H5T_NATIVE_DOUBLE, dataset.count, *out));
     *each = dataset.count / count;
-out:
-    h5_dataset_close(&dataset);
-    return st;
+    return STATUS_OK;
 }
 
 /* Gains [nstations][npols][nfreqs][2] (re, im), with /pols and /freq_hz beside them. */
@@ -190,52 +181,45 @@ out:
 /* Reads from HDF5 the numbers that YAML states for each station: positions, delays, flags. */
 static status_t array_read_stations(hid_t file, const char *path, struct array_table *table)
 {
-    status_t st = STATUS_OK;
     static const char *const names[] = {"itrf_m", "enu_m", "delay_s", "flagged", "swapped"};
-    double *numbers = NULL;
+    SCOPED(free_at) double *numbers = NULL;
     uint64_t each;
     for (int k = 0; k < ARRAY_NUMBERS + 2; k++) {
-        TRY_OUT(array_read_numbers(file, path, names[k], table->nstations, &numbers, &each));
-        REQUIRE_OUT(each <= DELAY_CLOCK_TERMS, STATUS_DATA,
-                    "%s: /%s has %llu numbers of each station, expected at most %d", path, names[k],
-                    (unsigned long long)each, (int)DELAY_CLOCK_TERMS);
+        TRY(array_read_numbers(file, path, names[k], table->nstations, &numbers, &each));
+        REQUIRE(each <= DELAY_CLOCK_TERMS, STATUS_DATA,
+                "%s: /%s has %llu numbers of each station, expected at most %d", path, names[k],
+                (unsigned long long)each, (int)DELAY_CLOCK_TERMS);
         for (uint32_t i = 0; i < table->nstations && each > 0; i++) {
             struct array_station *s = &table->stations[i];
             const double *from = numbers + i * each;
             if (k < ARRAY_NUMBERS) {
-                TRY_OUT(array_copy(from, each, &s->stated[k], &s->nstated[k]));
+                TRY(array_copy(from, each, &s->stated[k], &s->nstated[k]));
             } else {
                 *(k == ARRAY_NUMBERS ? &s->is_flagged : &s->is_swapped) = *from != 0;
             }
         }
         free(memory_move(&numbers));
     }
-    TRY_OUT(array_read_gains(file, path, table));
-out:
-    free(numbers);
-    return st;
+    return array_read_gains(file, path, table);
 }
 
 /* Reads the root's attributes: name, epoch and the reference place. */
 static status_t array_read_root(hid_t file, const char *path, struct array_table *table)
 {
-    status_t st = STATUS_OK;
-    char *epoch = NULL;
+    SCOPED(free_at) char *epoch = NULL;
     uint64_t each;
     int found = 0;
-    TRY_OUT(h5_find_text(file, path, "name", &table->name, &found));
-    TRY_OUT(h5_find_text(file, path, "epoch", &epoch, &table->has_epoch));
-    REQUIRE_OUT(!table->has_epoch || units_parse_utc(epoch, &table->epoch), STATUS_DATA,
-                "%s: epoch is \"%s\", expected a UTC date and time such as 2020-01-01T00:00:00",
-                path, epoch);
-    TRY_OUT(h5_get_f64(file, path, "lon_deg", &table->stated.lon_deg, &table->stated.has_lon));
-    TRY_OUT(h5_get_f64(file, path, "lat_deg", &table->stated.lat_deg, &table->stated.has_lat));
-    TRY_OUT(h5_get_f64(file, path, "height_m", &table->stated.height_m, &found));
-    TRY_OUT(array_read_numbers(file, path, "reference_itrf_m", 3, &table->stated.itrf_m, &each));
+    TRY(h5_find_text(file, path, "name", &table->name, &found));
+    TRY(h5_find_text(file, path, "epoch", &epoch, &table->has_epoch));
+    REQUIRE(!table->has_epoch || units_parse_utc(epoch, &table->epoch), STATUS_DATA,
+            "%s: epoch is \"%s\", expected a UTC date and time such as 2020-01-01T00:00:00", path,
+            epoch);
+    TRY(h5_get_f64(file, path, "lon_deg", &table->stated.lon_deg, &table->stated.has_lon));
+    TRY(h5_get_f64(file, path, "lat_deg", &table->stated.lat_deg, &table->stated.has_lat));
+    TRY(h5_get_f64(file, path, "height_m", &table->stated.height_m, &found));
+    TRY(array_read_numbers(file, path, "reference_itrf_m", 3, &table->stated.itrf_m, &each));
     table->stated.nitrf_m = each > 0 ? 3 : 0;
-out:
-    free(epoch);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t array_read_hdf5(const char *path, struct array_table *table)
@@ -342,20 +326,17 @@ static int array_compare_names(const void *left, const void *right)
 
 static status_t array_check_names(const struct array_table *table)
 {
-    status_t st = STATUS_OK;
-    const char **names = NULL;
-    TRY_OUT(memory_zeroed(table->nstations, sizeof *names, "names of stations", &names));
+    SCOPED(free_at) const char **names = NULL;
+    TRY(memory_zeroed(table->nstations, sizeof *names, "names of stations", &names));
     for (uint32_t i = 0; i < table->nstations; i++) {
         names[i] = table->stations[i].name;
     }
     qsort(names, table->nstations, sizeof *names, array_compare_names);
     for (uint32_t i = 1; i < table->nstations; i++) {
-        REQUIRE_OUT(strcmp(names[i - 1], names[i]) != 0, STATUS_DATA,
-                    "%s: two stations have the name %s, expected one", table->path, names[i]);
+        REQUIRE(strcmp(names[i - 1], names[i]) != 0, STATUS_DATA,
+                "%s: two stations have the name %s, expected one", table->path, names[i]);
     }
-out:
-    free(names);
-    return st;
+    return STATUS_OK;
 }
 
 /* Checks what a table states, and makes positions and clocks of it. */

@@ -127,16 +127,11 @@ static status_t coefficients_take_lines(const char *path, char *text, struct coe
  * checked yet. Fail with DATA, DEVICE. */
 static status_t coefficients_read_text(const char *path, struct coefficients *out)
 {
-    status_t st = STATUS_OK;
-    struct text text = {0};
-    TRY_OUT(text_read_file(&text, path, MOST_BYTES, "a file of coefficients"));
+    SCOPED(text_free) struct text text = {0};
+    TRY(text_read_file(&text, path, MOST_BYTES, "a file of coefficients"));
     size_t nul = text_line_of_nul(text.data, text.length);
-    REQUIRE_OUT(nul == 0, STATUS_DATA, "%s, line %zu: a NUL byte, expected text or HDF5", path,
-                nul);
-    TRY_OUT(coefficients_take_lines(path, text.data, out));
-out:
-    text_free(&text);
-    return st;
+    REQUIRE(nul == 0, STATUS_DATA, "%s, line %zu: a NUL byte, expected text or HDF5", path, nul);
+    return coefficients_take_lines(path, text.data, out);
 }
 
 /* Datasets found so far, and the path of the first. */
@@ -192,17 +187,14 @@ out:
 static status_t coefficients_check_place(hid_t file, const struct h5_dataset *dataset,
                                          const char *path, const char *name)
 {
-    status_t st = STATUS_OK;
-    hid_t list = H5Dget_create_plist(dataset->id);
-    H5_TRY_OUT(list, "%s: how /%s is stored cannot be read", path, name);
+    SCOPED(h5_close_at) hid_t list = H5Dget_create_plist(dataset->id);
+    H5_TRY(list, "%s: how /%s is stored cannot be read", path, name);
     int is_here = h5_share_file(file, dataset->id);
-    H5_TRY_OUT(is_here, "%s: /%s cannot be read", path, name);
-    REQUIRE_OUT(is_here && H5Pget_layout(list) != H5D_VIRTUAL && H5Pget_external_count(list) <= 0,
-                STATUS_DATA, "%s: the numbers of /%s are in other files, expected them in this one",
-                path, name);
-out:
-    h5_close(list);
-    return st;
+    H5_TRY(is_here, "%s: /%s cannot be read", path, name);
+    return REQUIRED(
+        is_here && H5Pget_layout(list) != H5D_VIRTUAL && H5Pget_external_count(list) <= 0,
+        STATUS_DATA, "%s: the numbers of /%s are in other files, expected them in this one", path,
+        name);
 }
 
 /* Reads shape and type: one number for each coefficient, or two. */
@@ -233,33 +225,26 @@ static status_t coefficients_read_shape(const struct h5_dataset *dataset, const 
 static status_t coefficients_read_hdf5(const char *path, const char *member,
                                        struct coefficients *out)
 {
-    status_t st = STATUS_OK;
-    hid_t file = -1;
-    hid_t pair = -1;
-    char *name = NULL;
-    struct text where = {0};
-    struct h5_dataset dataset = {0};
-    TRY_OUT(h5_open_file(path, &file));
-    TRY_OUT(coefficients_find(file, path, member, &name));
-    TRY_OUT(text_add(&where, "%s: /%s", path, name));
-    TRY_OUT(h5_dataset_open(file, path, name, &dataset));
-    TRY_OUT(coefficients_check_place(file, &dataset, path, name));
-    TRY_OUT(coefficients_read_shape(&dataset, where.data, out));
+    SCOPED(h5_close_at) hid_t file = -1;
+    SCOPED(h5_close_at) hid_t pair = -1;
+    SCOPED(free_at) char *name = NULL;
+    SCOPED(text_free) struct text where = {0};
+    SCOPED(h5_dataset_close) struct h5_dataset dataset = {0};
+    TRY(h5_open_file(path, &file));
+    TRY(coefficients_find(file, path, member, &name));
+    TRY(text_add(&where, "%s: /%s", path, name));
+    TRY(h5_dataset_open(file, path, name, &dataset));
+    TRY(coefficients_check_place(file, &dataset, path, name));
+    TRY(coefficients_read_shape(&dataset, where.data, out));
     if (H5Tget_class(dataset.type) == H5T_COMPOUND) {
-        TRY_OUT(h5_pair_type(dataset.type, H5T_NATIVE_DOUBLE, where.data, &pair));
+        TRY(h5_pair_type(dataset.type, H5T_NATIVE_DOUBLE, where.data, &pair));
     }
-    TRY_OUT(memory_zeroed((size_t)out->count, sizeof *out->values, "coefficients of a filter",
-                          &out->values));
-    H5_TRY_OUT(H5Dread(dataset.id, pair >= 0 ? pair : H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL,
-                       H5P_DEFAULT, out->values),
-               "%s cannot be read", where.data);
-out:
-    h5_close(pair);
-    h5_dataset_close(&dataset);
-    h5_close(file);
-    text_free(&where);
-    free(name);
-    return st;
+    TRY(memory_zeroed((size_t)out->count, sizeof *out->values, "coefficients of a filter",
+                      &out->values));
+    H5_TRY(H5Dread(dataset.id, pair >= 0 ? pair : H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                   out->values),
+           "%s cannot be read", where.data);
+    return STATUS_OK;
 }
 
 static const struct pack_field pointers[] = {
@@ -401,17 +386,14 @@ static void coefficients_take(struct coefficients *c, const struct place *place)
 
 static status_t coefficients_ask(const struct place *place)
 {
-    status_t st = STATUS_OK;
     struct apart_request request = {.wants = (uint64_t)place->is_window};
-    char *path = NULL;
+    SCOPED(free_at) char *path = NULL;
     void *found = NULL;
-    TRY_OUT(coefficients_split(place->named, &path, &request.name));
+    TRY(coefficients_split(place->named, &path, &request.name));
     request.path = path;
-    TRY_OUT(apart_describe(&coefficients_description, &request, &found));
+    TRY(apart_describe(&coefficients_description, &request, &found));
     coefficients_take(found, place);
-out:
-    free(path);
-    return st;
+    return STATUS_OK;
 }
 
 status_t coefficients_read(struct job *job)
@@ -433,20 +415,17 @@ status_t coefficients_read(struct job *job)
 
 status_t coefficients_read_real(const char *named, double **out, uint64_t *count)
 {
-    status_t st = STATUS_OK;
-    double *values = NULL;
+    SCOPED(free_at) double *values = NULL;
     uint32_t found = 0;
     int is_complex = 0;
     const struct place place = {
         .named = named, .values = &values, .count = &found, .is_complex = &is_complex};
-    TRY_OUT(coefficients_ask(&place));
-    REQUIRE_OUT(!is_complex, STATUS_DATA, "%s contains complex coefficients, expected real ones",
-                named);
+    TRY(coefficients_ask(&place));
+    REQUIRE(!is_complex, STATUS_DATA, "%s contains complex coefficients, expected real ones",
+            named);
     *count = found;
     *out = memory_move(&values);
-out:
-    free(values);
-    return st;
+    return STATUS_OK;
 }
 
 status_t coefficients_pack(const struct job *job, struct text *out)

@@ -45,11 +45,10 @@ static int inputs_compare(const void *left, const void *right)
 /* Drops repeated files: a virtual dataset names a source once for each piece. */
 static status_t inputs_drop_repeated(struct inputs *inputs)
 {
-    status_t st = STATUS_OK;
-    struct input **sorted = NULL;
+    SCOPED(free_at) struct input **sorted = NULL;
     size_t kept = 0;
     struct input *last = NULL;
-    TRY_OUT(memory_zeroed(inputs->count, sizeof *sorted, "names of the input", &sorted));
+    TRY(memory_zeroed(inputs->count, sizeof *sorted, "names of the input", &sorted));
     for (size_t i = 0; i < inputs->count; i++) {
         sorted[i] = &inputs->files[i];
     }
@@ -68,23 +67,17 @@ static status_t inputs_drop_repeated(struct inputs *inputs)
         }
     }
     inputs->count = kept;
-out:
-    free(sorted);
-    return st;
+    return STATUS_OK;
 }
 
 /* A file of coefficients, without the name of what is taken of it. */
 static status_t inputs_add_coefficients(struct inputs *inputs, const char *named, const char *small,
                                         uint32_t products)
 {
-    status_t st = STATUS_OK;
-    char *path = NULL;
+    SCOPED(free_at) char *path = NULL;
     const char *member = NULL;
-    TRY_OUT(named ? coefficients_split(named, &path, &member) : STATUS_OK);
-    TRY_OUT(inputs_add(inputs, path, small, products));
-out:
-    free(path);
-    return st;
+    TRY(named ? coefficients_split(named, &path, &member) : STATUS_OK);
+    return inputs_add(inputs, path, small, products);
 }
 
 /* Returns the products of a filter bank, as bits (struct input). */

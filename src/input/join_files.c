@@ -180,48 +180,39 @@ static status_t join_describe(const struct archive *archive, enum join_fact fact
 static status_t join_add_differences(const struct archive *a, const struct archive *b,
                                      struct text *out)
 {
-    status_t st = STATUS_OK;
-    struct text one = {0};
-    struct text other = {0};
+    SCOPED(text_free) struct text one = {0};
+    SCOPED(text_free) struct text other = {0};
     for (int fact = 0; fact < JOIN_FACTS; fact++) {
         text_free(&one);
         text_free(&other);
-        TRY_OUT(join_describe(a, (enum join_fact)fact, &one));
-        TRY_OUT(join_describe(b, (enum join_fact)fact, &other));
-        TRY_OUT(strcmp(one.data, other.data) == 0
-                    ? STATUS_OK
-                    : text_add(out, ", %s and %s", one.data, other.data));
+        TRY(join_describe(a, (enum join_fact)fact, &one));
+        TRY(join_describe(b, (enum join_fact)fact, &other));
+        TRY(strcmp(one.data, other.data) == 0 ? STATUS_OK
+                                              : text_add(out, ", %s and %s", one.data, other.data));
     }
-out:
-    text_free(&one);
-    text_free(&other);
-    return st;
+    return STATUS_OK;
 }
 
 status_t join_check_alike(const struct archive *a, const struct archive *b, int times_differ)
 {
-    status_t st = STATUS_OK;
     const char *what = join_difference(a, b);
-    struct text facts = {0};
+    SCOPED(text_free) struct text facts = {0};
     int is_one_station = a->shape.stacked != AXIS_STATION && a->sky.telescope && b->sky.telescope;
-    REQUIRE_OUT(!is_one_station || strcmp(a->sky.telescope, b->sky.telescope) == 0, STATUS_DATA,
-                "%s and %s do not belong to one observation: their telescopes differ, %s and %s",
-                a->parts[0].path, b->parts[0].path, a->sky.telescope, b->sky.telescope);
-    REQUIRE_OUT(
-        a->sample_rate_hz == b->sample_rate_hz, STATUS_DATA,
-        "%s and %s do not belong to one observation: their sample rates differ, %.17g Hz and "
-        "%.17g Hz",
-        a->parts[0].path, b->parts[0].path, a->sample_rate_hz, b->sample_rate_hz);
+    REQUIRE(!is_one_station || strcmp(a->sky.telescope, b->sky.telescope) == 0, STATUS_DATA,
+            "%s and %s do not belong to one observation: their telescopes differ, %s and %s",
+            a->parts[0].path, b->parts[0].path, a->sky.telescope, b->sky.telescope);
+    REQUIRE(a->sample_rate_hz == b->sample_rate_hz, STATUS_DATA,
+            "%s and %s do not belong to one observation: their sample rates differ, %.17g Hz and "
+            "%.17g Hz",
+            a->parts[0].path, b->parts[0].path, a->sample_rate_hz, b->sample_rate_hz);
     if (what) {
-        TRY_OUT(join_add_differences(a, b, &facts));
-        FAIL_OUT(STATUS_DATA, "%s and %s do not belong to one observation: their %s differ%s",
-                 a->parts[0].path, b->parts[0].path, what, facts.data ? facts.data : "");
+        TRY(join_add_differences(a, b, &facts));
+        return report_fail(STATUS_DATA,
+                           "%s and %s do not belong to one observation: their %s differ%s",
+                           a->parts[0].path, b->parts[0].path, what, facts.data ? facts.data : "");
     }
-    TRY_OUT(join_check_shapes(a, b, times_differ));
-    TRY_OUT(join_check_frequencies(a, b));
-out:
-    text_free(&facts);
-    return st;
+    TRY(join_check_shapes(a, b, times_differ));
+    return join_check_frequencies(a, b);
 }
 
 status_t join_take_assumed(struct archive *base, struct archive *next)
@@ -414,26 +405,25 @@ static int join_gaps_are_alike(struct archive *const *files, size_t count)
  * (memory), with DATA: too many. */
 static status_t join_spread_gaps(struct archive **files, size_t count)
 {
-    status_t st = STATUS_OK;
     struct archive *base = files[0];
-    struct archive_gap *gaps = NULL;
+    SCOPED(free_at) struct archive_gap *gaps = NULL;
     uint64_t total = 0;
     uint64_t needed = 0;
     uint64_t from = 0;
     size_t found = 0;
     if (join_gaps_are_alike(files, count)) {
-        goto out;
+        return STATUS_OK;
     }
     for (size_t i = 0; i < count; i++) {
         uint64_t spread = 0;
-        REQUIRE_OUT(
+        REQUIRE(
             multiply_u64(files[i]->losses.ngaps, join_gaps_streams(files[i]), &spread) &&
                 spread <= MOST_GAPS && needed + spread + files[i]->losses.nstream_gaps <= MOST_GAPS,
             STATUS_DATA, "%s has too many gaps, each of all its streams", files[i]->parts[0].path);
         needed += spread + files[i]->losses.nstream_gaps;
         total += files[i]->count[base->shape.stacked];
     }
-    TRY_OUT(memory_zeroed((size_t)needed, sizeof *gaps, "gaps", &gaps));
+    TRY(memory_zeroed((size_t)needed, sizeof *gaps, "gaps", &gaps));
     for (size_t i = 0; i < count; i++) {
         const struct archive *file = files[i];
         uint64_t streams = file->losses.ngaps > 0 ? join_gaps_streams(file) : 0;
@@ -459,9 +449,7 @@ static status_t join_spread_gaps(struct archive **files, size_t count)
     base->losses.nstream_gaps = found;
     base->losses.ngaps = 0;
     gaps = NULL;
-out:
-    free(gaps);
-    return st;
+    return STATUS_OK;
 }
 
 /* Joins files[1..] to files[0], which becomes the observation. */

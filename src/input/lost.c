@@ -38,26 +38,25 @@ static status_t lost_join_touching(hid_t space)
 static status_t lost_add_boxes(const struct lost_piece *piece, struct lost_box **out,
                                uint32_t *count)
 {
-    status_t st = STATUS_OK;
-    hsize_t *corners = NULL;
+    SCOPED(free_at) hsize_t *corners = NULL;
     hsize_t dims[H5S_MAX_RANK];
     int rank = H5Sget_simple_extent_dims(piece->space, dims, NULL);
     int is_all = H5Sget_select_type(piece->space) == H5S_SEL_ALL;
-    TRY_OUT(lost_join_touching(piece->space));
+    TRY(lost_join_touching(piece->space));
     hssize_t blocks = is_all ? 1 : H5Sget_select_hyper_nblocks(piece->space);
-    REQUIRE_OUT(rank >= 1 && rank <= ARCHIVE_DIMS && blocks >= 0 && blocks <= MOST_BOXES - *count,
-                STATUS_DATA, "too much is missing here and there: %s", piece->why);
+    REQUIRE(rank >= 1 && rank <= ARCHIVE_DIMS && blocks >= 0 && blocks <= MOST_BOXES - *count,
+            STATUS_DATA, "too much is missing here and there: %s", piece->why);
     size_t width = (size_t)rank;
-    TRY_OUT(memory_zeroed((size_t)blocks, 2 * width * sizeof *corners, "what is lost", &corners));
+    TRY(memory_zeroed((size_t)blocks, 2 * width * sizeof *corners, "what is lost", &corners));
     if (is_all) {
         for (size_t d = 0; d < width; d++) {
             corners[width + d] = dims[d] - 1;
         }
     } else if (blocks > 0) {
-        H5_TRY_OUT(H5Sget_select_hyper_blocklist(piece->space, 0, (hsize_t)blocks, corners),
-                   "what is lost cannot be listed: %s", piece->why);
+        H5_TRY(H5Sget_select_hyper_blocklist(piece->space, 0, (hsize_t)blocks, corners),
+               "what is lost cannot be listed: %s", piece->why);
     }
-    TRY_OUT(memory_grown(*count + (size_t)blocks + 1, sizeof **out, "what is lost", out));
+    TRY(memory_grown(*count + (size_t)blocks + 1, sizeof **out, "what is lost", out));
     for (hssize_t i = 0; i < blocks; i++) {
         struct lost_box *box = &(*out)[*count];
         *box = (struct lost_box){.why = NULL};
@@ -66,11 +65,9 @@ static status_t lost_add_boxes(const struct lost_piece *piece, struct lost_box *
             box->high[d] = corners[((size_t)i * 2 + 1) * width + d] + 1;
         }
         (*count)++;
-        TRY_OUT(memory_text(piece->why, &box->why));
+        TRY(memory_text(piece->why, &box->why));
     }
-out:
-    free(corners);
-    return st;
+    return STATUS_OK;
 }
 
 status_t lost_find_boxes(const struct lost_pieces *pieces, struct lost_box **out, uint32_t *count)
@@ -161,18 +158,17 @@ static int lost_part_is_used(const struct archive *archive, const struct archive
 static status_t lost_uses_count(const struct archive *archive, const struct archive_part *part,
                                 uint32_t d, struct uses *uses)
 {
-    status_t st = STATUS_OK;
     uint64_t size = 1;
-    char *used = NULL;
-    char *next = NULL;
-    TRY_OUT(memory_zeroed(1, 1, "streams", &used));
+    SCOPED(free_at) char *used = NULL;
+    SCOPED(free_at) char *next = NULL;
+    TRY(memory_zeroed(1, 1, "streams", &used));
     used[0] = 1;
     for (uint32_t i = 0; i < archive->shape.ndims; i++) {
         const struct archive_dim *dim = &archive->shape.dims[i];
         if (dim->dimension != d) {
             continue;
         }
-        TRY_OUT(memory_zeroed((size_t)(size * dim->size), 1, "streams", &next));
+        TRY(memory_zeroed((size_t)(size * dim->size), 1, "streams", &next));
         for (uint64_t k = 0; k < dim->size; k++) {
             int is_used = lost_axis_uses(archive, part, dim, k);
             for (uint64_t j = 0; j < size && is_used; j++) {
@@ -183,15 +179,12 @@ static status_t lost_uses_count(const struct archive *archive, const struct arch
         used = memory_move(&next);
         size *= dim->size;
     }
-    TRY_OUT(memory_zeroed((size_t)size + 1, sizeof *uses->below[d], "streams", &uses->below[d]));
+    TRY(memory_zeroed((size_t)size + 1, sizeof *uses->below[d], "streams", &uses->below[d]));
     for (uint64_t i = 0; i < size; i++) {
         uses->below[d][i + 1] = uses->below[d][i] + (uint64_t)used[i];
     }
     uses->size[d] = size;
-out:
-    free(used);
-    free(next);
-    return st;
+    return STATUS_OK;
 }
 
 /* Whether some of the box is of a selected stream. */

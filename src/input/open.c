@@ -151,27 +151,23 @@ enum { MOST_STREAMS = 1 << 24 };
 static status_t open_select_find_index(const struct archive *archive, enum axis axis,
                                        const char *text, uint64_t *out)
 {
-    status_t st = STATUS_OK;
-    struct text names = {0};
+    SCOPED(text_free) struct text names = {0};
     uint64_t count = archive->names[axis] ? archive->count[axis] : 0;
     for (uint64_t i = 0; i < count; i++) {
         if (strcmp(archive->names[axis][i], text) == 0) {
             *out = i;
-            goto out;
+            return STATUS_OK;
         }
     }
     for (uint64_t i = 0; i < count && names.length < 200; i++) {
-        TRY_OUT(text_add(&names, "%s%s", i ? ", " : "; names ", archive->names[axis][i]));
-        TRY_OUT(text_add(&names, "%s", i + 1 < count && names.length >= 200 ? ", ..." : ""));
+        TRY(text_add(&names, "%s%s", i ? ", " : "; names ", archive->names[axis][i]));
+        TRY(text_add(&names, "%s", i + 1 < count && names.length >= 200 ? ", ..." : ""));
     }
-    REQUIRE_OUT(units_parse_u64(text, out) && *out < archive->count[axis], STATUS_USAGE,
-                "input.select: %s is none of the %" PRIu64 " %ss of %s (numbers 0 .. %" PRIu64
-                "%s)",
-                text, archive->count[axis], axis_name(axis), archive->parts[0].path,
-                archive->count[axis] - 1, names.data ? names.data : "");
-out:
-    text_free(&names);
-    return st;
+    return REQUIRED(units_parse_u64(text, out) && *out < archive->count[axis], STATUS_USAGE,
+                    "input.select: %s is none of the %" PRIu64 " %ss of %s (numbers 0 .. %" PRIu64
+                    "%s)",
+                    text, archive->count[axis], axis_name(axis), archive->parts[0].path,
+                    archive->count[axis] - 1, names.data ? names.data : "");
 }
 
 struct ranked {
@@ -191,10 +187,9 @@ static int open_select_by_frequency(const void *left, const void *right)
 
 static status_t open_select_sort_by_frequency(struct archive *archive)
 {
-    status_t st = STATUS_OK;
     uint32_t count = archive->nselected[AXIS_CHAN];
-    struct ranked *ranked = NULL;
-    TRY_OUT(memory_zeroed(count, sizeof *ranked, "coarse channels", &ranked));
+    SCOPED(free_at) struct ranked *ranked = NULL;
+    TRY(memory_zeroed(count, sizeof *ranked, "coarse channels", &ranked));
     for (uint32_t i = 0; i < count; i++) {
         uint64_t index = archive->selected[AXIS_CHAN][i];
         ranked[i] =
@@ -204,9 +199,7 @@ static status_t open_select_sort_by_frequency(struct archive *archive)
     for (uint32_t i = 0; i < count; i++) {
         archive->selected[AXIS_CHAN][i] = ranked[i].index;
     }
-out:
-    free(ranked);
-    return st;
+    return STATUS_OK;
 }
 
 /* Selects, of the selected channels, which are sorted, the ones at places first .. last of their
@@ -253,24 +246,20 @@ static status_t open_select_add(struct archive *archive, enum axis axis, const c
 static status_t open_select_add_text(struct archive *archive, enum axis axis, const char *text,
                                      char *seen)
 {
-    status_t st = STATUS_OK;
     const char *dots = strstr(text, "..");
-    char *low = NULL;
+    SCOPED(free_at) char *low = NULL;
     uint64_t first = 0;
     uint64_t last = 0;
     if (dots) {
-        TRY_OUT(memory_format(&low, "%.*s", (int)(dots - text), text));
-        TRY_OUT(open_select_find_index(archive, axis, low, &first));
-        TRY_OUT(open_select_find_index(archive, axis, dots + 2, &last));
-        REQUIRE_OUT(first <= last, STATUS_USAGE, "input.select: %s ends before it begins", text);
+        TRY(memory_format(&low, "%.*s", (int)(dots - text), text));
+        TRY(open_select_find_index(archive, axis, low, &first));
+        TRY(open_select_find_index(archive, axis, dots + 2, &last));
+        REQUIRE(first <= last, STATUS_USAGE, "input.select: %s ends before it begins", text);
     } else {
-        TRY_OUT(open_select_find_index(archive, axis, text, &first));
+        TRY(open_select_find_index(archive, axis, text, &first));
         last = first;
     }
-    TRY_OUT(open_select_add(archive, axis, text, first, last, seen));
-out:
-    free(low);
-    return st;
+    return open_select_add(archive, axis, text, first, last, seen);
 }
 
 /* Selects the coarse channels that overlap the band. */
@@ -293,22 +282,19 @@ static status_t open_select_band(const struct job_select *select, struct archive
 static status_t open_select_axis(const struct job_select *select, enum axis axis,
                                  struct archive *archive)
 {
-    status_t st = STATUS_OK;
-    char *seen = NULL;
+    SCOPED(free_at) char *seen = NULL;
     uint64_t count = archive->count[axis];
-    REQUIRE_OUT(count > 0 && count <= MOST_STREAMS, STATUS_DATA,
-                "%s: its number of streams is absurd: more than %d, by the %" PRIu64 " of axis %s",
-                archive->parts[0].path, MOST_STREAMS, count, axis_name(axis));
-    TRY_OUT(memory_zeroed((size_t)count, 1, "selected streams", &seen));
-    TRY_OUT(axis == AXIS_CHAN && select->has_freq ? open_select_band(select, archive, seen)
-            : select->nstreams[axis] == 0 ? open_select_add(archive, axis, "", 0, count - 1, seen)
-                                          : STATUS_OK);
+    REQUIRE(count > 0 && count <= MOST_STREAMS, STATUS_DATA,
+            "%s: its number of streams is absurd: more than %d, by the %" PRIu64 " of axis %s",
+            archive->parts[0].path, MOST_STREAMS, count, axis_name(axis));
+    TRY(memory_zeroed((size_t)count, 1, "selected streams", &seen));
+    TRY(axis == AXIS_CHAN && select->has_freq ? open_select_band(select, archive, seen)
+        : select->nstreams[axis] == 0 ? open_select_add(archive, axis, "", 0, count - 1, seen)
+                                      : STATUS_OK);
     for (uint32_t i = 0; i < select->nstreams[axis]; i++) {
-        TRY_OUT(open_select_add_text(archive, axis, select->streams[axis][i], seen));
+        TRY(open_select_add_text(archive, axis, select->streams[axis][i], seen));
     }
-out:
-    free(seen);
-    return st;
+    return STATUS_OK;
 }
 
 /* The numbers of the first samples at or after the bounds of a selection. */
@@ -437,10 +423,9 @@ static int open_by_file(const void *left, const void *right)
  * by overlapping patterns or through a link, would repeat its samples without a word. */
 static status_t open_check_once(const glob_t *paths)
 {
-    status_t st = STATUS_OK;
-    struct open_named *named = NULL;
+    SCOPED(free_at) struct open_named *named = NULL;
     size_t count = 0;
-    TRY_OUT(memory_zeroed(paths->gl_pathc, sizeof *named, "names of files", &named));
+    TRY(memory_zeroed(paths->gl_pathc, sizeof *named, "names of files", &named));
     for (size_t i = 0; i < paths->gl_pathc; i++) {
         named[count].path = paths->gl_pathv[i];
         count += stat(paths->gl_pathv[i], &named[count].info) == 0; /* else its open reports why */
@@ -448,13 +433,11 @@ static status_t open_check_once(const glob_t *paths)
     qsort(named, count, sizeof *named, open_by_file);
     for (size_t i = 1; i < count; i++) {
         int is_again = strcmp(named[i].path, named[i - 1].path) == 0;
-        REQUIRE_OUT(open_by_file(&named[i], &named[i - 1]) != 0, STATUS_USAGE,
-                    "input.files: %s is listed twice%s%s: expected each file once", named[i].path,
-                    is_again ? "" : ", also as ", is_again ? "" : named[i - 1].path);
+        REQUIRE(open_by_file(&named[i], &named[i - 1]) != 0, STATUS_USAGE,
+                "input.files: %s is listed twice%s%s: expected each file once", named[i].path,
+                is_again ? "" : ", also as ", is_again ? "" : named[i - 1].path);
     }
-out:
-    free(named);
-    return st;
+    return STATUS_OK;
 }
 
 /* A job may leave out rate only if the file says it; centre frequencies have a sensible default
@@ -549,8 +532,7 @@ out:
 
 status_t archive_open_files(char **files, uint32_t count, const char *layout, struct archive **out)
 {
-    status_t st = STATUS_OK;
-    struct job *described = NULL;
+    SCOPED(job_destroy_at) struct job *described = NULL;
     char allow[] = EXTERNAL_ALLOW;
     char *external = allow;
     struct job job = {.path = files[0],
@@ -562,13 +544,10 @@ status_t archive_open_files(char **files, uint32_t count, const char *layout, st
                       .select = {.kind = SELECT_ALL},
                       .on_bad = ON_BAD_NAN};
     if (layout) {
-        TRY_OUT(job_parse_layout(layout, &described));
+        TRY(job_parse_layout(layout, &described));
         job.layout = described->layout;
     }
-    TRY_OUT(open_here(&job, out));
-out:
-    job_destroy(described);
-    return st;
+    return open_here(&job, out);
 }
 
 static status_t open_describe_archive(const struct apart_request *request, void **out)

@@ -579,31 +579,28 @@ static status_t apart_take(char kind, const char *words)
 /* Listens until the child has answered or has ended. */
 static status_t apart_listen_to(struct text *answer)
 {
-    status_t st = STATUS_OK;
-    struct text words = {0};
+    SCOPED(text_free) struct text words = {0};
     while (!talk.is_answered) {
         struct apart_head head;
         size_t heard = 0;
-        TRY_OUT(apart_hear(&head, sizeof head, &heard));
+        TRY(apart_hear(&head, sizeof head, &heard));
         if (heard < sizeof head) {
-            goto out;
+            return STATUS_OK;
         }
         struct text *to = head.kind == APART_ANSWER ? answer : &words;
         size_t before = to->length;
-        TRY_OUT(apart_hear_text(head.bytes, to));
+        TRY(apart_hear_text(head.bytes, to));
         if (to->length - before < head.bytes) {
-            goto out;
+            return STATUS_OK;
         }
         if (head.kind == APART_ANSWER) {
             talk.is_answered = 1;
         } else {
-            TRY_OUT(apart_take(head.kind, words.data ? words.data : ""));
+            TRY(apart_take(head.kind, words.data ? words.data : ""));
         }
         text_free(&words);
     }
-out:
-    text_free(&words);
-    return st;
+    return STATUS_OK;
 }
 
 /* Waits for its end; a process that hangs in a file system cannot even be killed, and stays behind.

@@ -211,47 +211,37 @@ static int cache_open_entry(int folder, const char *folder_path, const char *nam
  * written for this key. */
 static status_t cache_read_entry(int fd, const char *key, void **out, size_t *size)
 {
-    status_t st = STATUS_OK;
     struct head head;
     struct stat info;
-    char *block = NULL;
+    SCOPED(free_at) char *block = NULL;
     size_t key_bytes = strlen(key);
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || !again_read(fd, &head, sizeof head) ||
         memcmp(head.magic, magic, sizeof head.magic) != 0 || head.key_bytes != key_bytes) {
-        goto out;
+        return STATUS_OK;
     }
     uint64_t rest = (uint64_t)info.st_size - sizeof head;
     if (rest < key_bytes || head.data_bytes != rest - key_bytes) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed((size_t)rest, 1, "an entry of the cache", &block));
+    TRY(memory_zeroed((size_t)rest, 1, "an entry of the cache", &block));
     if (again_read(fd, block, (size_t)rest) && memcmp(block, key, key_bytes) == 0 &&
         cache_fnv(fnv_start, block, (size_t)rest) == head.checksum) {
         *size = (size_t)head.data_bytes;
         memmove(block, block + key_bytes, *size);
         *out = memory_move(&block);
     }
-out:
-    free(block);
-    return st;
+    return STATUS_OK;
 }
 
 status_t cache_get(const char *kind, const char *key, void **out, size_t *size)
 {
-    status_t st = STATUS_OK;
-    char *path = NULL;
-    int folder = cache_open_folder(0, &path);
-    char *name = folder >= 0 ? cache_entry_name(kind, key) : NULL;
-    int fd = name ? cache_open_entry(folder, path, name) : -1;
+    SCOPED(free_at) char *path = NULL;
+    SCOPED(file_close_at) int folder = cache_open_folder(0, &path);
+    SCOPED(free_at) char *name = folder >= 0 ? cache_entry_name(kind, key) : NULL;
+    SCOPED(file_close_at) int fd = name ? cache_open_entry(folder, path, name) : -1;
     *out = NULL;
     *size = 0;
-    TRY_OUT(fd >= 0 ? cache_read_entry(fd, key, out, size) : STATUS_OK);
-out:
-    file_close(fd);
-    file_close(folder);
-    free(name);
-    free(path);
-    return st;
+    return fd >= 0 ? cache_read_entry(fd, key, out, size) : STATUS_OK;
 }
 
 /* A new file beside `name`, with a name of its own, *part for free(); -1 when there can be none. */

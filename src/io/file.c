@@ -133,14 +133,10 @@ int file_is_on(int fd, const char *path)
 
 static status_t file_look_at_folder(const char *path, struct stat *info, struct statvfs *system)
 {
-    status_t st = STATUS_OK;
-    char *folder = NULL;
-    TRY_OUT(folder_nearest(path, &folder));
-    REQUIRE_OUT((info ? stat(folder, info) : statvfs(folder, system)) == 0,
-                reason_make_status(errno), "folder %s: %s", folder, strerror(errno));
-out:
-    free(folder);
-    return st;
+    SCOPED(free_at) char *folder = NULL;
+    TRY(folder_nearest(path, &folder));
+    return REQUIRED((info ? stat(folder, info) : statvfs(folder, system)) == 0,
+                    reason_make_status(errno), "folder %s: %s", folder, strerror(errno));
 }
 
 status_t file_free_bytes(const char *path, uint64_t *bytes)

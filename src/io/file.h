@@ -67,6 +67,7 @@ status_t file_device(const char *path, uint64_t *device);
 status_t file_open_read(const char *path, int *fd);
 /* Closes a descriptor; below 0 does nothing. */
 void file_close(int fd);
+SCOPED_END(file_close, int)
 /* Returns *fd, and sets it to -1: moves the descriptor. */
 int file_move(int *fd);
 /* Writes all bytes at the offset, many to a file system in memory by several threads. Fails with

@@ -143,23 +143,20 @@ status_t claim_mark_of(int fd, const char *part, struct claim_mark *out)
 
 status_t claim_open(const char *part, const struct claim_mark *mark, int *out)
 {
-    status_t st = STATUS_OK;
     char host[CLAIM_HOST];
     struct identity identity = {.bytes = 0};
-    int fd = open(part, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    REQUIRE_OUT(fd >= 0, reason_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA,
-                "%s cannot be opened: %s", part,
-                errno == ELOOP ? "a link has its name" : strerror(errno));
-    TRY_OUT(identity_of_open(fd, part, &identity));
+    SCOPED(file_close_at) int fd = open(part, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    REQUIRE(fd >= 0, reason_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA,
+            "%s cannot be opened: %s", part,
+            errno == ELOOP ? "a link has its name" : strerror(errno));
+    TRY(identity_of_open(fd, part, &identity));
     claim_host(host);
     int is_same = memcmp(host, mark->host, sizeof host) == 0
                       ? identity_is_same_file(&identity, &mark->identity)
                       : identity.inode == mark->identity.inode;
-    REQUIRE_OUT(is_same, STATUS_DATA, "%s was replaced by another file while it was written", part);
+    REQUIRE(is_same, STATUS_DATA, "%s was replaced by another file while it was written", part);
     *out = file_move(&fd);
-out:
-    file_close(fd);
-    return st;
+    return STATUS_OK;
 }
 
 /* Opens a file of our own for reading and writing, and creates it if it is missing. Links are not
@@ -167,11 +164,10 @@ out:
  * for the same reason. *is_made: it was created. Fails with USAGE; as reason_make_status() says. */
 static status_t claim_open_own(const char *path, int *out, int *is_made)
 {
-    status_t st = STATUS_OK;
     enum { TIMES = 100 }; /* it may come and go meanwhile */
     const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     struct stat info;
-    int fd = -1;
+    SCOPED(file_close_at) int fd = -1;
     int is_between = 1;
     *is_made = 0;
     for (int i = 0; i < TIMES && is_between; i++) {
@@ -180,19 +176,16 @@ static status_t claim_open_own(const char *path, int *out, int *is_made)
         fd = fd < 0 && errno == EEXIST ? open(path, flags) : fd;
         is_between = fd < 0 && errno == ENOENT && !*is_made;
     }
-    REQUIRE_OUT(fd >= 0, reason_make_status(errno), "%s cannot be made: %s", path,
-                errno == ELOOP ? "a link has its name" : strerror(errno));
-    REQUIRE_OUT(fstat(fd, &info) == 0 && S_ISREG(info.st_mode), STATUS_USAGE,
-                "%s is no ordinary file", path);
-    REQUIRE_OUT(
-        info.st_nlink <= 1, STATUS_USAGE,
-        "%s is one of %llu names of a file (hard links): writing it would change the others; "
-        "remove it",
-        path, (unsigned long long)info.st_nlink);
+    REQUIRE(fd >= 0, reason_make_status(errno), "%s cannot be made: %s", path,
+            errno == ELOOP ? "a link has its name" : strerror(errno));
+    REQUIRE(fstat(fd, &info) == 0 && S_ISREG(info.st_mode), STATUS_USAGE, "%s is no ordinary file",
+            path);
+    REQUIRE(info.st_nlink <= 1, STATUS_USAGE,
+            "%s is one of %llu names of a file (hard links): writing it would change the others; "
+            "remove it",
+            path, (unsigned long long)info.st_nlink);
     *out = file_move(&fd);
-out:
-    file_close(fd);
-    return st;
+    return STATUS_OK;
 }
 
 /* Opens and locks the file; *fd < 0 when it was renamed between the two, so that the lock would be
@@ -216,19 +209,16 @@ static status_t claim_open_locked(const char *part, int *fd)
 
 status_t claim_take(const char *part, int *out, uint64_t *bytes)
 {
-    status_t st = STATUS_OK;
     struct stat info;
-    int fd = -1;
+    SCOPED(file_close_at) int fd = -1;
     for (int i = 0; i < 100 && fd < 0; i++) {
-        TRY_OUT(claim_open_locked(part, &fd));
+        TRY(claim_open_locked(part, &fd));
     }
-    REQUIRE_OUT(fd >= 0, STATUS_USAGE, "%s is being written by other runs", part);
-    REQUIRE_OUT(fstat(fd, &info) == 0, STATUS_USAGE, "%s: %s", part, strerror(errno));
+    REQUIRE(fd >= 0, STATUS_USAGE, "%s is being written by other runs", part);
+    REQUIRE(fstat(fd, &info) == 0, STATUS_USAGE, "%s: %s", part, strerror(errno));
     *bytes = (uint64_t)info.st_size;
     *out = file_move(&fd);
-out:
-    file_close(fd);
-    return st;
+    return STATUS_OK;
 }
 
 status_t claim_share(int fd, const char *part)
@@ -332,18 +322,13 @@ status_t guard_check(const struct guard *guard, const char *what, const char *pa
 
 status_t guard_check_part(const struct guard *guard, const char *what, const char *path)
 {
-    status_t st = STATUS_OK;
-    char *part = NULL;
-    char *packed = NULL;
-    TRY_OUT(file_part_name(path, &part));
-    TRY_OUT(file_packed_name(path, &packed));
-    TRY_OUT(guard_check(guard, what, path));
-    TRY_OUT(guard_check(guard, what, part));
-    TRY_OUT(guard_check(guard, what, packed));
-out:
-    free(packed);
-    free(part);
-    return st;
+    SCOPED(free_at) char *part = NULL;
+    SCOPED(free_at) char *packed = NULL;
+    TRY(file_part_name(path, &part));
+    TRY(file_packed_name(path, &packed));
+    TRY(guard_check(guard, what, path));
+    TRY(guard_check(guard, what, part));
+    return guard_check(guard, what, packed);
 }
 
 void guard_free(struct guard *guard)

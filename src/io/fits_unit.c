@@ -140,49 +140,42 @@ static status_t unit_go_on(fits_unit_t *unit, int *type, int *code)
 
 status_t fits_unit_find_table(fits_unit_t *unit, const char *name)
 {
-    status_t st = STATUS_OK;
-    char *found = NULL;
+    SCOPED(free_at) char *found = NULL;
     int type = 0;
     while (type != BINARY_TBL || !found || strcmp(found, name) != 0) {
         int code = 0;
         apart_at("%s: its FITS unit %d", unit->path, unit->number + 1);
-        TRY_OUT(unit_go_on(unit, &type, &code));
-        REQUIRE_OUT(code != END_OF_FILE && unit->number <= MOST_UNITS, STATUS_DATA,
-                    "%s contains no binary table %s", unit->path, name);
-        TRY_OUT(code ? unit_fail(unit, code, NULL) : STATUS_OK);
+        TRY(unit_go_on(unit, &type, &code));
+        REQUIRE(code != END_OF_FILE && unit->number <= MOST_UNITS, STATUS_DATA,
+                "%s contains no binary table %s", unit->path, name);
+        TRY(code ? unit_fail(unit, code, NULL) : STATUS_OK);
         free(memory_move(&found));
-        TRY_OUT(fits_unit_text(unit, "EXTNAME", &found));
+        TRY(fits_unit_text(unit, "EXTNAME", &found));
     }
-out:
-    free(found);
-    return st;
+    return STATUS_OK;
 }
 
 status_t fits_unit_has_further(fits_unit_t *unit, const char *name, int *out)
 {
-    status_t st = STATUS_OK;
-    char *found = NULL;
+    SCOPED(free_at) char *found = NULL;
     const int before = unit->number;
     int type = 0;
     int code = 0;
     *out = 0;
     while (!*out && unit->number < MOST_UNITS) {
-        TRY_OUT(unit_go_on(unit, &type, &code));
+        TRY(unit_go_on(unit, &type, &code));
         if (code) {
             break; /* the end, or what a file that was cut off lacks */
         }
         free(memory_move(&found));
-        TRY_OUT(fits_unit_text(unit, "EXTNAME", &found));
+        TRY(fits_unit_text(unit, "EXTNAME", &found));
         *out = type == BINARY_TBL && found && strcmp(found, name) == 0;
     }
     fits_clear_errmsg();
     code = 0;
     unit->number = before;
     fits_movabs_hdu(unit->file, unit->number, &type, &code);
-    TRY_OUT(code ? unit_fail(unit, code, NULL) : STATUS_OK);
-out:
-    free(found);
-    return st;
+    return code ? unit_fail(unit, code, NULL) : STATUS_OK;
 }
 
 status_t fits_unit_data(fits_unit_t *unit, uint64_t *at)
@@ -294,12 +287,11 @@ out:
 status_t fits_unit_f64(fits_unit_t *unit, const char *key, double least, double most, double *value,
                        int *found)
 {
-    status_t st = STATUS_OK;
-    char *text = NULL;
+    SCOPED(free_at) char *text = NULL;
     double number = 0;
-    TRY_OUT(fits_unit_text(unit, key, &text));
-    REQUIRE_OUT(text || found, STATUS_DATA, "%s: its FITS unit %d has no %s", unit->path,
-                unit->number, key);
+    TRY(fits_unit_text(unit, key, &text));
+    REQUIRE(text || found, STATUS_DATA, "%s: its FITS unit %d has no %s", unit->path, unit->number,
+            key);
     if (found) {
         *found = text != NULL;
     }
@@ -307,15 +299,12 @@ status_t fits_unit_f64(fits_unit_t *unit, const char *key, double least, double 
         for (char *c = text; *c; c++) { /* Fortran's exponent: 1.5D-3 */
             *c = *c == 'D' || *c == 'd' ? 'E' : *c;
         }
-        REQUIRE_OUT(units_parse_f64(text, &number) && number >= least && number <= most,
-                    STATUS_DATA,
-                    "%s: its FITS unit %d says %s = %s, expected a number from %g to %g",
-                    unit->path, unit->number, key, text, least, most);
+        REQUIRE(units_parse_f64(text, &number) && number >= least && number <= most, STATUS_DATA,
+                "%s: its FITS unit %d says %s = %s, expected a number from %g to %g", unit->path,
+                unit->number, key, text, least, most);
         *value = number;
     }
-out:
-    free(text);
-    return st;
+    return STATUS_OK;
 }
 
 status_t fits_unit_u64(fits_unit_t *unit, const char *key, uint64_t least, uint64_t most,

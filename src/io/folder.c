@@ -52,46 +52,40 @@ static status_t folder_look_up(const char *path, struct stat *info, int *is_ther
 
 status_t folder_nearest(const char *path, char **out)
 {
-    status_t st = STATUS_OK;
-    char *folder = NULL;
+    SCOPED(free_at) char *folder = NULL;
     struct stat info;
     int is_there = 0;
-    TRY_OUT(folder_of(path, &folder));
+    TRY(folder_of(path, &folder));
     for (;;) {
-        TRY_OUT(folder_look_up(folder, &info, &is_there));
+        TRY(folder_look_up(folder, &info, &is_there));
         if (is_there) {
             break;
         }
         if (!folder_go_up(folder)) {
             free(memory_move(&folder));
-            TRY_OUT(memory_text(".", &folder));
+            TRY(memory_text(".", &folder));
         }
     }
     *out = memory_move(&folder);
-out:
-    free(folder);
-    return st;
+    return STATUS_OK;
 }
 
 /* Fails where more than the last folder on the way to `path` is missing below `nearest`. */
 static status_t folder_check_depth(const char *path, const char *folder, const char *nearest)
 {
-    status_t st = STATUS_OK;
-    char *missing = NULL;
+    SCOPED(free_at) char *missing = NULL;
     uint32_t count = 0;
-    TRY_OUT(memory_text(folder, &missing));
+    TRY(memory_text(folder, &missing));
     while (strcmp(missing, nearest) != 0 && *missing) {
         const char *name = text_basename(missing);
         count += *name != '\0' && strcmp(name, ".") != 0;
-        REQUIRE_OUT(count < 2, STATUS_USAGE,
-                    "%s cannot be made: folder %s is missing, expected it to exist: only the last "
-                    "folder of a path is made",
-                    path, missing);
+        REQUIRE(count < 2, STATUS_USAGE,
+                "%s cannot be made: folder %s is missing, expected it to exist: only the last "
+                "folder of a path is made",
+                path, missing);
         folder_go_up(missing);
     }
-out:
-    free(missing);
-    return st;
+    return STATUS_OK;
 }
 
 status_t folder_check(const char *path, int *is_there)
@@ -115,18 +109,15 @@ out:
 
 status_t folder_sync(const char *path)
 {
-    status_t st = STATUS_OK;
-    char *folder = NULL;
-    TRY_OUT(folder_of(path, &folder));
+    SCOPED(free_at) char *folder = NULL;
+    TRY(folder_of(path, &folder));
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     /* A folder that cannot be synced (some network file systems) is no reason to fail. */
     if (fd >= 0) {
         (void)fsync(fd);
         close(fd);
     }
-out:
-    free(folder);
-    return st;
+    return STATUS_OK;
 }
 
 /* Makes one, unless somebody else has made it by now. */
@@ -202,14 +193,13 @@ static status_t folder_place_add(struct text *rest, const char *name, size_t len
 
 status_t folder_place_of(const char *path, struct folder_place *out)
 {
-    status_t st = STATUS_OK;
-    struct text there = {0};
-    struct text rest = {0};
+    SCOPED(text_free) struct text there = {0};
+    SCOPED(text_free) struct text rest = {0};
     struct stat info;
     struct stat found;
-    TRY_OUT(text_add(&there, "%s", *path == '/' ? "/" : "."));
-    REQUIRE_OUT(stat(there.data, &info) == 0, STATUS_DATA, "%s cannot be looked up: %s", path,
-                strerror(errno));
+    TRY(text_add(&there, "%s", *path == '/' ? "/" : "."));
+    REQUIRE(stat(there.data, &info) == 0, STATUS_DATA, "%s cannot be looked up: %s", path,
+            strerror(errno));
     for (const char *at = path; *at;) {
         size_t length = strcspn(at, "/");
         const char *name = at;
@@ -218,27 +208,23 @@ status_t folder_place_of(const char *path, struct folder_place *out)
             continue;
         }
         if (rest.length > 0) {
-            TRY_OUT(folder_place_add(&rest, name, length));
+            TRY(folder_place_add(&rest, name, length));
             continue;
         }
         size_t before = there.length;
-        TRY_OUT(text_add(&there, "/%.*s", (int)length, name));
+        TRY(text_add(&there, "/%.*s", (int)length, name));
         if (stat(there.data, &found) == 0) {
             info = found;
             continue;
         }
-        REQUIRE_OUT(errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENAMETOOLONG,
-                    STATUS_DATA, "%s cannot be looked up: %s", path, strerror(errno));
+        REQUIRE(errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENAMETOOLONG,
+                STATUS_DATA, "%s cannot be looked up: %s", path, strerror(errno));
         there.data[there.length = before] = '\0';
-        TRY_OUT(folder_place_add(&rest, name, length));
+        TRY(folder_place_add(&rest, name, length));
     }
     out->device = (uint64_t)info.st_dev;
     out->inode = (uint64_t)info.st_ino;
-    TRY_OUT(memory_text(rest.data ? rest.data : "", &out->rest));
-out:
-    text_free(&there);
-    text_free(&rest);
-    return st;
+    return memory_text(rest.data ? rest.data : "", &out->rest);
 }
 
 int folder_place_is_same(const struct folder_place *a, const struct folder_place *b)

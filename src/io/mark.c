@@ -51,18 +51,14 @@ status_t mark_read(int fd, const char *path, enum mark *out)
 
 status_t mark_find(const char *path, enum mark *out)
 {
-    status_t st = STATUS_OK;
     /* A pipe would wait for a writer. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    SCOPED(file_close_at) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     *out = MARK_NONE;
-    REQUIRE_OUT(fd >= 0 || reason_is_absent(errno) || errno == EACCES || errno == EPERM ||
-                    errno == ENXIO,
-                reason_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA, "%s cannot be read: %s",
-                path, strerror(errno));
-    TRY_OUT(fd >= 0 ? mark_read(fd, path, out) : STATUS_OK);
-out:
-    file_close(fd);
-    return st;
+    REQUIRE(fd >= 0 || reason_is_absent(errno) || errno == EACCES || errno == EPERM ||
+                errno == ENXIO,
+            reason_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA, "%s cannot be read: %s", path,
+            strerror(errno));
+    return fd >= 0 ? mark_read(fd, path, out) : STATUS_OK;
 }
 
 enum mark mark_of(const char *path)

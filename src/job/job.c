@@ -121,23 +121,19 @@ static status_t job_input_alone(struct tree *root)
     /* Voltages have no rows to mark as bad: import itself refuses samples that are lost. */
     static const char *const unused[] = {"synthesise", "filter",     "channelise",
                                          "products",   "dedisperse", "run.on_bad"};
-    status_t st = STATUS_OK;
-    struct tree *product = NULL;
+    SCOPED(tree_destroy_at) struct tree *product = NULL;
     if (root->kind != TREE_MAPPING) {
-        goto out;
+        return STATUS_OK;
     }
     for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) {
         for (struct tree *node; (node = tree_at(root, unused[i]));) {
             tree_remove(node->up, node->index);
         }
     }
-    TRY_OUT(tree_new(TREE_MAPPING, NULL, &product));
-    TRY_OUT(tree_add_value(product, "kind", "voltages"));
-    TRY_OUT(tree_add_value(product, "file", "/dev/null")); /* no input has this name */
-    TRY_OUT(tree_add(root, "products", &product));
-out:
-    tree_destroy(product);
-    return st;
+    TRY(tree_new(TREE_MAPPING, NULL, &product));
+    TRY(tree_add_value(product, "kind", "voltages"));
+    TRY(tree_add_value(product, "file", "/dev/null")); /* no input has this name */
+    return tree_add(root, "products", &product);
 }
 
 /* Subject of a text: a product, or the series or search of a dedispersion. */
@@ -187,9 +183,8 @@ static const struct tree *job_text_pick(const struct tree *node, const void *arg
  * one product and dedispersion, in the job's own order; *out is for free(). */
 static status_t job_text(struct tree *root, struct job_part part, char **out)
 {
-    status_t st = STATUS_OK;
-    struct text text = {0};
-    TRY_OUT(tree_write(root, job_text_pick, &part, &text));
+    SCOPED(text_free) struct text text = {0};
+    TRY(tree_write(root, job_text_pick, &part, &text));
     /* Hardly a member of `run` decides bytes: those that do are in a line. */
     const struct tree *run = tree_member(root, "run");
     for (size_t i = 0; run && i < run->nchildren; i++) {
@@ -198,11 +193,9 @@ static status_t job_text(struct tree *root, struct job_part part, char **out)
             text_add(&text, "run: {%s: %s}\n", member->key, member->text);
         }
     }
-    TRY_OUT(text.status);
+    TRY(text.status);
     *out = memory_move(&text.data);
-out:
-    text_free(&text);
-    return st;
+    return STATUS_OK;
 }
 
 /* Settles the product that an entry dedisperses, and its backend. Defaults: the first power
@@ -367,34 +360,27 @@ status_t job_parse_divided(const char *path, const char *text, size_t length,
                            const char *const *sets, uint32_t nsets, const struct job_each *each,
                            const struct job_division *division, struct job **out)
 {
-    status_t st = STATUS_OK;
-    struct text input = {0};
+    SCOPED(text_free) struct text input = {0};
     struct yaml_each words = {0};
-    struct mistakes mistakes = {.file = path};
-    struct tree *root = NULL;
-    struct job *job = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *job, "a job", &job));
-    TRY_OUT(memory_text(path, &job->path));
+    SCOPED(mistakes_free) struct mistakes mistakes = {.file = path};
+    SCOPED(tree_destroy_at) struct tree *root = NULL;
+    SCOPED(job_destroy_at) struct job *job = NULL;
+    TRY(memory_zeroed(1, sizeof *job, "a job", &job));
+    TRY(memory_text(path, &job->path));
     if (each && each->files) {
-        TRY_OUT(text_add(&input, "input.files=%s", each->files));
+        TRY(text_add(&input, "input.files=%s", each->files));
         words = (struct yaml_each){.name = each->name, .set = input.data};
     }
-    TRY_OUT(
-        yaml_file_read(text, length, sets, nsets, words.name ? &words : NULL, &mistakes, &root));
-    TRY_OUT(each && each->is_input ? job_input_alone(root) : STATUS_OK);
-    TRY_OUT(division ? job_resolve(root, division) : STATUS_OK);
-    TRY_OUT(division ? job_divide(root, division) : STATUS_OK);
-    TRY_OUT(schema_fill(root, job_schema, &mistakes, job));
+    TRY(yaml_file_read(text, length, sets, nsets, words.name ? &words : NULL, &mistakes, &root));
+    TRY(each && each->is_input ? job_input_alone(root) : STATUS_OK);
+    TRY(division ? job_resolve(root, division) : STATUS_OK);
+    TRY(division ? job_divide(root, division) : STATUS_OK);
+    TRY(schema_fill(root, job_schema, &mistakes, job));
     job_check(job, root, &mistakes);
-    TRY_OUT(mistakes_report(&mistakes));
-    TRY_OUT(job_settle(job, root));
+    TRY(mistakes_report(&mistakes));
+    TRY(job_settle(job, root));
     *out = memory_move(&job);
-out:
-    tree_destroy(root);
-    mistakes_free(&mistakes);
-    text_free(&input);
-    job_destroy(job);
-    return st;
+    return STATUS_OK;
 }
 
 status_t job_parse_each(const char *path, const char *text, size_t length, const char *const *sets,
@@ -412,26 +398,18 @@ status_t job_parse(const char *path, const char *text, size_t length, const char
 status_t job_parse_layout(const char *layout, struct job **out)
 {
     static const char text[] = "input: {files: none}";
-    status_t st = STATUS_OK;
     const struct job_each each = {.is_input = 1};
-    struct text set = {0};
-    TRY_OUT(text_add(&set, "input.layout=%s", layout));
-    TRY_OUT(
-        job_parse_each("--layout", text, strlen(text), (const char *[]){set.data}, 1, &each, out));
-out:
-    text_free(&set);
-    return st;
+    SCOPED(text_free) struct text set = {0};
+    TRY(text_add(&set, "input.layout=%s", layout));
+    return job_parse_each("--layout", text, strlen(text), (const char *[]){set.data}, 1, &each,
+                          out);
 }
 
 status_t job_load(const char *path, const char *const *sets, uint32_t nsets, struct job **out)
 {
-    status_t st = STATUS_OK;
-    struct text text = {0};
-    TRY_OUT(text_read_file(&text, path, YAML_FILE_BYTES, "a job file (YAML)"));
-    TRY_OUT(job_parse(path, text.data, text.length, sets, nsets, out));
-out:
-    text_free(&text);
-    return st;
+    SCOPED(text_free) struct text text = {0};
+    TRY(text_read_file(&text, path, YAML_FILE_BYTES, "a job file (YAML)"));
+    return job_parse(path, text.data, text.length, sets, nsets, out);
 }
 
 uint64_t job_share_memory(uint64_t left, uint32_t ranks)
@@ -539,18 +517,15 @@ const char *job_filterbank(const struct job *job, uint32_t number)
 
 status_t job_copy_run(const struct job *from, struct job *to)
 {
-    status_t st = STATUS_OK;
-    struct text packed = {0};
-    TRY_OUT(schema_pack(&packed, job_run_schema, from));
+    SCOPED(text_free) struct text packed = {0};
+    TRY(schema_pack(&packed, job_run_schema, from));
     struct unpack in = {.data = packed.data, .length = packed.length};
     schema_free(job_run_schema, to);
     schema_unpack(&in, job_run_schema, to);
-    TRY_OUT(unpack_check(&in, "a job"));
+    TRY(unpack_check(&in, "a job"));
     to->is_memory_auto = from->is_memory_auto;
     to->cut.memory = from->cut.memory;
-out:
-    text_free(&packed);
-    return st;
+    return STATUS_OK;
 }
 
 /* Members of the input that are settled after the tables have filled it. */
@@ -572,16 +547,13 @@ status_t job_pack_input(struct text *out, const struct job *job)
 
 status_t job_unpack_input(struct unpack *in, struct job **out)
 {
-    status_t st = STATUS_OK;
-    struct job *job = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *job, "a job", &job));
+    SCOPED(job_destroy_at) struct job *job = NULL;
+    TRY(memory_zeroed(1, sizeof *job, "a job", &job));
     unpack_struct(in, job, &settled_type);
     schema_unpack(in, job_input_schema, job);
-    TRY_OUT(unpack_check(in, "a job"));
+    TRY(unpack_check(in, "a job"));
     *out = memory_move(&job);
-out:
-    job_destroy(job);
-    return st;
+    return STATUS_OK;
 }
 
 void job_destroy(struct job *job)

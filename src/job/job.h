@@ -611,5 +611,6 @@ status_t job_unpack_input(struct unpack *in, struct job **out);
 
 /* Frees a job and what it points to; takes NULL. */
 void job_destroy(struct job *job);
+SCOPED_END(job_destroy, struct job *)
 
 #endif

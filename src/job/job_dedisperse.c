@@ -20,84 +20,68 @@ static status_t divide_like(const struct tree *from, struct tree **out)
 
 static status_t divide_copy(struct tree *to, const struct tree *child)
 {
-    status_t st = STATUS_OK;
     size_t budget = SIZE_MAX;
-    struct tree *copy = NULL;
-    TRY_OUT(tree_copy(child, &budget, &copy));
-    TRY_OUT(tree_add(to, child->key, &copy));
-out:
-    tree_destroy(copy);
-    return st;
+    SCOPED(tree_destroy_at) struct tree *copy = NULL;
+    TRY(tree_copy(child, &budget, &copy));
+    return tree_add(to, child->key, &copy);
 }
 
 /* Adds `dm` of a range to its entry. */
 static status_t divide_add_dm(struct tree *to, const struct tree *dm,
                               const struct job_dm_range *range)
 {
-    status_t st = STATUS_OK;
     static const char *const own[] = {"start", "end", "downsample"};
-    struct tree *made = NULL;
-    TRY_OUT(divide_like(dm, &made));
-    TRY_OUT(tree_add_value(made, "start", units_exact(range->start)));
-    TRY_OUT(tree_add_value(made, "end", units_exact(range->end)));
+    SCOPED(tree_destroy_at) struct tree *made = NULL;
+    TRY(divide_like(dm, &made));
+    TRY(tree_add_value(made, "start", units_exact(range->start)));
+    TRY(tree_add_value(made, "end", units_exact(range->end)));
     for (size_t i = 0; i < dm->nchildren; i++) {
-        TRY_OUT(TEXT_IS_AMONG(own, dm->child[i]->key) ? STATUS_OK
-                                                      : divide_copy(made, dm->child[i]));
+        TRY(TEXT_IS_AMONG(own, dm->child[i]->key) ? STATUS_OK : divide_copy(made, dm->child[i]));
     }
-    TRY_OUT(tree_add(to, dm->key, &made));
-out:
-    tree_destroy(made);
-    return st;
+    return tree_add(to, dm->key, &made);
 }
 
 static status_t divide_add_range(struct tree *list, const struct tree *entry,
                                  const struct job_dm_range *range, uint32_t number)
 {
-    status_t st = STATUS_OK;
     char text[UNITS_TEXT];
-    struct tree *made = NULL;
-    TRY_OUT(divide_like(entry, &made));
+    SCOPED(tree_destroy_at) struct tree *made = NULL;
+    TRY(divide_like(entry, &made));
     for (size_t i = 0; i < entry->nchildren; i++) {
         const struct tree *member = entry->child[i];
         if (range->is_unsearched && strcmp(member->key, "search") == 0) {
             continue;
         }
         if (strcmp(member->key, "dm") != 0) {
-            TRY_OUT(divide_copy(made, member));
+            TRY(divide_copy(made, member));
             continue;
         }
-        TRY_OUT(divide_add_dm(made, member, range));
+        TRY(divide_add_dm(made, member, range));
         snprintf(text, sizeof text, "%" PRIu64, range->downsample);
-        TRY_OUT(tree_add_value(made, "downsample", text));
+        TRY(tree_add_value(made, "downsample", text));
     }
     snprintf(text, sizeof text, "%" PRIu32, number);
-    TRY_OUT(yaml_file_put_word(made, JOB_RANGE_PLACE, text));
-    TRY_OUT(tree_add(list, NULL, &made));
-out:
-    tree_destroy(made);
-    return st;
+    TRY(yaml_file_put_word(made, JOB_RANGE_PLACE, text));
+    return tree_add(list, NULL, &made);
 }
 
 status_t job_divide(struct tree *root, const struct job_division *division)
 {
-    status_t st = STATUS_OK;
-    struct tree *list = NULL;
+    SCOPED(tree_destroy_at) struct tree *list = NULL;
     struct tree *entries = tree_member(root, "dedisperse");
     if (!entries) {
         return STATUS_OK;
     }
-    TRY_OUT(entries->kind == TREE_LIST ? STATUS_OK : tree_wrap(entries));
-    TRY_OUT(divide_like(entries, &list));
+    TRY(entries->kind == TREE_LIST ? STATUS_OK : tree_wrap(entries));
+    TRY(divide_like(entries, &list));
     for (size_t i = 0; i < entries->nchildren; i++) {
         for (uint32_t r = 0; r < division->count[i]; r++) {
-            TRY_OUT(divide_add_range(list, entries->child[i], &division->ranges[i][r], r));
+            TRY(divide_add_range(list, entries->child[i], &division->ranges[i][r], r));
         }
-        TRY_OUT(division->count[i] == 0 ? divide_copy(list, entries->child[i]) : STATUS_OK);
+        TRY(division->count[i] == 0 ? divide_copy(list, entries->child[i]) : STATUS_OK);
     }
     tree_replace(root, entries->index, &list);
-out:
-    tree_destroy(list);
-    return st;
+    return STATUS_OK;
 }
 
 /* One file for all ranges, or a name of ranges where there are none. */

@@ -59,18 +59,15 @@ status_t product_files_of(const char *path, struct product_files *out)
 
 status_t product_files_find(const char *name, struct product_files *out)
 {
-    status_t st = STATUS_OK;
-    char *path = NULL;
+    SCOPED(free_at) char *path = NULL;
     *out = (struct product_files){0};
-    TRY_OUT(memory_text(name, &path));
+    TRY(memory_text(name, &path));
     int is_other = files_cut_ending(path, ".part") || files_cut_ending(path, ".journal");
-    TRY_OUT(product_files_of(path, out));
-    REQUIRE_OUT(out->has_path || out->has_part || out->has_journal, STATUS_DATA,
-                "%s: no such product, neither finished nor unfinished (.part, .journal)", name);
+    TRY(product_files_of(path, out));
+    REQUIRE(out->has_path || out->has_part || out->has_journal, STATUS_DATA,
+            "%s: no such product, neither finished nor unfinished (.part, .journal)", name);
     out->is_finished = out->has_path && (!is_other || out->is_finished);
-out:
-    free(path);
-    return st;
+    return STATUS_OK;
 }
 
 void journal_destroy(journal_t *journal)
@@ -297,38 +294,34 @@ static uint64_t journal_decode(const journal_t *journal, const char *data, uint6
 static status_t journal_read_head(journal_t *journal, const struct journal_preamble *preamble,
                                   uint64_t bytes, int *is_good)
 {
-    status_t st = STATUS_OK;
-    char *packed = NULL;
+    SCOPED(free_at) char *packed = NULL;
     uint32_t stored = 0;
     uint64_t size = preamble->head_bytes;
     *is_good = 0;
     if (size > JOURNAL_HEAD_BYTES || bytes < sizeof *preamble + size + sizeof stored) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed((size_t)size, 1, "a journal", &packed));
-    TRY_OUT(file_read(journal->fd, journal->path, sizeof *preamble, packed, size));
-    TRY_OUT(file_read(journal->fd, journal->path, sizeof *preamble + size, &stored, sizeof stored));
+    TRY(memory_zeroed((size_t)size, 1, "a journal", &packed));
+    TRY(file_read(journal->fd, journal->path, sizeof *preamble, packed, size));
+    TRY(file_read(journal->fd, journal->path, sizeof *preamble + size, &stored, sizeof stored));
     journal->seed = crc_more(crc_of(preamble, sizeof *preamble), packed, (size_t)size);
     struct unpack in = {.data = packed, .length = (size_t)size};
     int makes_sense = stored == journal->seed && journal_head_unpack(&in, &journal->head);
-    REQUIRE_OUT(!(in.failed & UNPACK_NO_MEMORY), STATUS_DEVICE, "out of memory: a journal");
+    REQUIRE(!(in.failed & UNPACK_NO_MEMORY), STATUS_DEVICE, "out of memory: a journal");
     if (makes_sense) {
         journal->first = journal->end = sizeof *preamble + size + sizeof stored;
         *is_good = 1;
     }
-out:
-    free(packed);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t journal_read_records(journal_t *journal, uint64_t bytes)
 {
-    status_t st = STATUS_OK;
     struct journal_record record;
-    char *data = NULL;
+    SCOPED(free_at) char *data = NULL;
     uint64_t length = 0;
     uint64_t end = min_u64(bytes, journal->first + journal_most_bytes(journal));
-    TRY_OUT(journal_load(journal, end, &data));
+    TRY(journal_load(journal, end, &data));
     while ((length = journal_decode(journal, data + (journal->end - journal->first),
                                     end - journal->end, &record)) > 0) {
         if (record.chunk == JOURNAL_COMPLETE) {
@@ -340,9 +333,7 @@ static status_t journal_read_records(journal_t *journal, uint64_t bytes)
         journal->end += length;
     }
     journal->dropped = bytes - journal->end;
-out:
-    free(data);
-    return st;
+    return STATUS_OK;
 }
 
 /* Opens for reading; *fd stays below 0 when there is no such file. */
@@ -364,59 +355,53 @@ static status_t journal_open_there(const char *path, int *fd, uint64_t *bytes,
 
 status_t journal_open(const char *path, enum journal_state *state, journal_t **out)
 {
-    status_t st = STATUS_OK;
-    journal_t *journal = NULL;
+    SCOPED(journal_destroy_at) journal_t *journal = NULL;
     struct journal_preamble preamble = {.format = 0};
     static const char zeros[sizeof preamble.magic];
     uint64_t bytes = 0;
     int is_good = 0;
     *out = NULL;
-    TRY_OUT(journal_begin(path, &journal));
-    TRY_OUT(journal_open_there(path, &journal->fd, &bytes, state));
+    TRY(journal_begin(path, &journal));
+    TRY(journal_open_there(path, &journal->fd, &bytes, state));
     if (journal->fd < 0) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(file_read(journal->fd, path, 0, &preamble, min_u64(bytes, sizeof preamble)));
+    TRY(file_read(journal->fd, path, 0, &preamble, min_u64(bytes, sizeof preamble)));
     /* As ours begin, or as one of ours of which the beginning never reached the disk. */
     size_t there = (size_t)min_u64(bytes, sizeof preamble.magic);
     int is_ours = memcmp(preamble.magic, JOURNAL_MAGIC, there) == 0 ||
                   memcmp(preamble.magic, zeros, there) == 0;
     *state = is_ours ? JOURNAL_OURS : JOURNAL_FOREIGN;
     if (!is_ours || bytes < sizeof preamble || preamble.magic[0] == 0) {
-        goto out;
+        return STATUS_OK;
     }
     if (preamble.format < JOURNAL_FORMAT || preamble.format > JOURNAL_KEPT) {
         *state = JOURNAL_OTHER;
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(journal_read_head(journal, &preamble, bytes, &is_good));
+    TRY(journal_read_head(journal, &preamble, bytes, &is_good));
     if (is_good) {
-        TRY_OUT(journal_create_tables(journal));
-        TRY_OUT(journal_read_records(journal, bytes));
+        TRY(journal_create_tables(journal));
+        TRY(journal_read_records(journal, bytes));
         *state = JOURNAL_GOOD;
         *out = memory_move(&journal);
     }
-out:
-    journal_destroy(journal);
-    return st;
+    return STATUS_OK;
 }
 
 status_t journal_read(const journal_t *journal, void *context,
                       status_t (*take)(void *context, const struct journal_record *record))
 {
-    status_t st = STATUS_OK;
-    char *data = NULL;
+    SCOPED(free_at) char *data = NULL;
     uint64_t length = 0;
-    TRY_OUT(journal_load(journal, journal->end, &data));
+    TRY(journal_load(journal, journal->end, &data));
     for (uint64_t at = 0; at < journal->end - journal->first; at += length) {
         struct journal_record record;
         length = journal_decode(journal, data + at, journal->end - journal->first - at, &record);
-        REQUIRE_OUT(length > 0, STATUS_DATA, "%s has changed while it was read", journal->path);
-        TRY_OUT(record.chunk != JOURNAL_COMPLETE ? take(context, &record) : STATUS_OK);
+        REQUIRE(length > 0, STATUS_DATA, "%s has changed while it was read", journal->path);
+        TRY(record.chunk != JOURNAL_COMPLETE ? take(context, &record) : STATUS_OK);
     }
-out:
-    free(data);
-    return st;
+    return STATUS_OK;
 }
 
 /* Takes records out of a journal: it is written once more, without them. */

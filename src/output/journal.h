@@ -59,6 +59,7 @@ status_t journal_create(const char *path, const struct journal_head *head, journ
  * DATA, NO_SPACE, DEVICE. */
 status_t journal_resume(journal_t *journal);
 void journal_destroy(journal_t *journal); /* takes NULL */
+SCOPED_END(journal_destroy, journal_t *)
 
 /* Returns whether the journal has a record of the chunk, which is below `chunks`. */
 int journal_is_done(const journal_t *journal, uint64_t chunk);

@@ -196,9 +196,8 @@ static status_t inputs_add_time(const char *path, struct text *out)
 
 status_t journal_head_find_changed(const struct journal_head *begun, char **out)
 {
-    status_t st = STATUS_OK;
-    struct text now = {0};
-    char *path = NULL;
+    SCOPED(text_free) struct text now = {0};
+    SCOPED(free_at) char *path = NULL;
     for (struct line line = origin_line_at(begun->inputs ? begun->inputs : ""); line.length > 0;
          line = origin_line_at(origin_line_after(line))) {
         /* The last ": " ends the path. */
@@ -208,38 +207,34 @@ status_t journal_head_find_changed(const struct journal_head *begun, char **out)
         }
         free(memory_move(&path));
         text_free(&now);
-        TRY_OUT(memory_format(&path, "%.*s", (int)end, line.at));
-        TRY_OUT(report_forgive(inputs_add_time(path, &now)));
+        TRY(memory_format(&path, "%.*s", (int)end, line.at));
+        TRY(report_forgive(inputs_add_time(path, &now)));
         if (now.length > 0 && !origin_is_equal(line, origin_line_at(now.data))) {
             *out = memory_move(&path);
             break;
         }
     }
-out:
-    free(path);
-    text_free(&now);
-    return st;
+    return STATUS_OK;
 }
 
 status_t journal_head_of(const struct output_spec *spec, uint32_t i,
                          const struct product_place *place, struct journal_head *out)
 {
-    status_t st = STATUS_OK;
-    struct text inputs = {0};
-    struct inputs its = {0};
+    SCOPED(text_free) struct text inputs = {0};
+    SCOPED(inputs_free) struct inputs its = {0};
     *out = (struct journal_head){.integrate = spec->items[i].integrate,
                                  .ratio = spec->items[i].ratio,
                                  .spectra = spec->items[i].spectra};
-    TRY_OUT(memory_text("voltmill " VOLTMILL_VERSION, &out->program));
-    TRY_OUT(memory_text(spec->items[i].text, &out->job));
-    TRY_OUT(inputs_of_product(&spec->inputs, i, &its));
+    TRY(memory_text("voltmill " VOLTMILL_VERSION, &out->program));
+    TRY(memory_text(spec->items[i].text, &out->job));
+    TRY(inputs_of_product(&spec->inputs, i, &its));
     for (size_t at = 0; at < its.count; at++) {
-        TRY_OUT(inputs_add_time(its.files[at].path, &inputs));
+        TRY(inputs_add_time(its.files[at].path, &inputs));
     }
     out->inputs = memory_move(&inputs.data);
     if (place) {
-        TRY_OUT(memory_text(spec->items[i].spec.arithmetic, &out->arithmetic));
-        TRY_OUT(memory_format(&out->coefficients, "CRC-32 %08x", (unsigned)spec->items[i].crc));
+        TRY(memory_text(spec->items[i].spec.arithmetic, &out->arithmetic));
+        TRY(memory_format(&out->coefficients, "CRC-32 %08x", (unsigned)spec->items[i].crc));
         out->place = *place;
         out->chunking = spec->chunking;
         out->chunking.block_spectra = 0;
@@ -255,10 +250,7 @@ status_t journal_head_of(const struct output_spec *spec, uint32_t i,
         memcpy(out->filters, spec->filters, sizeof out->filters);
         out->synthesis = spec->synthesis;
     }
-out:
-    inputs_free(&its);
-    text_free(&inputs);
-    return st;
+    return STATUS_OK;
 }
 
 static struct origin head_origin_of(const struct journal_head *head)
@@ -273,24 +265,20 @@ static struct origin head_origin_of(const struct journal_head *head)
 status_t journal_head_compare(const char *path, const struct journal_head *begun,
                               const struct journal_head *now)
 {
-    status_t st = STATUS_OK;
-    struct text difference = {0};
+    SCOPED(text_free) struct text difference = {0};
     struct origin origin_then = head_origin_of(begun);
     struct origin origin_now = head_origin_of(now);
-    TRY_OUT(origin_compare(&origin_then, &origin_now, &difference));
-    REQUIRE_OUT(difference.length == 0, STATUS_USAGE,
-                "%s was begun with another plan: %s; --restart begins anew", path, difference.data);
-    REQUIRE_OUT(!now->arithmetic || (begun->place.rows == now->place.rows &&
-                                     begun->place.row_bytes == now->place.row_bytes &&
-                                     begun->integrate == now->integrate),
-                STATUS_USAGE,
-                "%s was begun with another plan: %" PRIu64 " rows of %" PRIu64
-                " bytes then, %" PRIu64 " rows of %" PRIu64 " bytes now; --restart begins anew",
-                path, begun->place.rows, begun->place.row_bytes, now->place.rows,
-                now->place.row_bytes);
-out:
-    text_free(&difference);
-    return st;
+    TRY(origin_compare(&origin_then, &origin_now, &difference));
+    REQUIRE(difference.length == 0, STATUS_USAGE,
+            "%s was begun with another plan: %s; --restart begins anew", path, difference.data);
+    return REQUIRED(!now->arithmetic || (begun->place.rows == now->place.rows &&
+                                         begun->place.row_bytes == now->place.row_bytes &&
+                                         begun->integrate == now->integrate),
+                    STATUS_USAGE,
+                    "%s was begun with another plan: %" PRIu64 " rows of %" PRIu64
+                    " bytes then, %" PRIu64 " rows of %" PRIu64 " bytes now; --restart begins anew",
+                    path, begun->place.rows, begun->place.row_bytes, now->place.rows,
+                    now->place.row_bytes);
 }
 
 struct journal_rows journal_head_rows(const struct journal_head *head, const struct chunk *chunk)

@@ -155,43 +155,36 @@ status_t output_spec_create(const struct output_spec *spec, uint32_t i, int fd, 
 /* Disk space that the products need, compared with the free space. */
 status_t room_measure(const struct output_spec *spec, uint32_t i, uint64_t *bytes)
 {
-    status_t st = STATUS_OK;
     struct product_place place;
-    struct text made_of = {0};
-    struct inputs inputs = {0};
-    TRY_OUT(inputs_of_product(&spec->inputs, i, &inputs));
-    TRY_OUT(inputs_contents_room(&inputs, &made_of));
-    TRY_OUT(output_spec_create(spec, i, -1, NULL, made_of.data, &place, NULL));
+    SCOPED(text_free) struct text made_of = {0};
+    SCOPED(inputs_free) struct inputs inputs = {0};
+    TRY(inputs_of_product(&spec->inputs, i, &inputs));
+    TRY(inputs_contents_room(&inputs, &made_of));
+    TRY(output_spec_create(spec, i, -1, NULL, made_of.data, &place, NULL));
     if (spec->items[i].format != FILE_HDF5) {
         struct export_rows rows = export_rows_expect(spec->items[i].format, &spec->items[i].spec);
         export_rows_place(&rows, &spec->items[i].spec, &place);
     }
     *bytes = place.file_bytes;
-out:
-    inputs_free(&inputs);
-    text_free(&made_of);
-    return st;
+    return STATUS_OK;
 }
 
 status_t room_add(struct room *room, const char *path, uint64_t bytes)
 {
-    status_t st = STATUS_OK;
     enum { BLOCK = 512, PAGE = 4096 }; /* file systems allocate space in pages */
-    char *part = NULL;
+    SCOPED(free_at) char *part = NULL;
     struct stat info;
     uint64_t whole = ceil_div_u64(bytes, PAGE) * PAGE;
     struct room_need *need = &room->needs[room->count];
-    REQUIRE_OUT(room->count < ROOM_MOST_FILES, STATUS_USAGE, "%s: more than %d products", path,
-                ROOM_MOST_FILES);
-    TRY_OUT(file_part_name(path, &part));
+    REQUIRE(room->count < ROOM_MOST_FILES, STATUS_USAGE, "%s: more than %d products", path,
+            ROOM_MOST_FILES);
+    TRY(file_part_name(path, &part));
     const uint64_t held = /* by the unfinished file already */
         lstat(part, &info) == 0 && S_ISREG(info.st_mode) ? (uint64_t)info.st_blocks * BLOCK : 0;
     *need = (struct room_need){.path = path, .bytes = whole > held ? whole - held : 0};
-    TRY_OUT(file_device(path, &need->device));
+    TRY(file_device(path, &need->device));
     room->count++;
-out:
-    free(part);
-    return st;
+    return STATUS_OK;
 }
 
 status_t room_sum(const struct room *room, uint32_t i, uint64_t *bytes, uint64_t *left,
@@ -239,30 +232,26 @@ static const char *protect_name(const struct product_files *files, int i)
 static status_t protect_guard_job(const struct job *job, const struct archive *archive,
                                   struct guard *out)
 {
-    status_t st = STATUS_OK;
-    struct inputs inputs = {0};
-    struct fbh5 *fbh5 = NULL;
+    SCOPED(inputs_free) struct inputs inputs = {0};
+    SCOPED(fbh5_destroy_at) struct fbh5 *fbh5 = NULL;
     int is_there = 0;
-    TRY_OUT(guard_add(out, "the job file", job->path));
+    TRY(guard_add(out, "the job file", job->path));
     if (archive) {
-        TRY_OUT(inputs_of_bank(job, archive, &inputs));
+        TRY(inputs_of_bank(job, archive, &inputs));
     } else {
-        TRY_OUT(file_exists(job->files[0], &is_there));
-        REQUIRE_OUT(is_there || !strpbrk(job->files[0], "*?["), STATUS_USAGE,
-                    "%s: input.files is %s, expected one filterbank to dedisperse: --each takes "
-                    "patterns",
-                    job->path, job->files[0]);
-        TRY_OUT(fbh5_open(job->files[0], FBH5_HEADER, &fbh5));
-        TRY_OUT(inputs_of_filterbank(job->files[0], fbh5, &inputs));
+        TRY(file_exists(job->files[0], &is_there));
+        REQUIRE(is_there || !strpbrk(job->files[0], "*?["), STATUS_USAGE,
+                "%s: input.files is %s, expected one filterbank to dedisperse: --each takes "
+                "patterns",
+                job->path, job->files[0]);
+        TRY(fbh5_open(job->files[0], FBH5_HEADER, &fbh5));
+        TRY(inputs_of_filterbank(job->files[0], fbh5, &inputs));
     }
     for (size_t i = 0; i < inputs.count; i++) {
         const struct input *input = &inputs.files[i];
-        TRY_OUT(guard_add(out, input->small ? input->small : "the input file", input->path));
+        TRY(guard_add(out, input->small ? input->small : "the input file", input->path));
     }
-out:
-    fbh5_destroy(fbh5);
-    inputs_free(&inputs);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t protect_check_two_products(const struct product_files *a,
@@ -286,46 +275,39 @@ static status_t protect_check_two_products(const struct product_files *a,
 /* Product `i` of the job: against what is read, and the products before it. */
 static status_t protect_check_product(const struct job *job, uint32_t i, const struct guard *reads)
 {
-    status_t st = STATUS_OK;
-    struct product_files names = {.part = NULL};
-    struct product_files before = {.part = NULL};
-    TRY_OUT(product_files_of(job_file(job, i), &names));
+    SCOPED(product_files_free) struct product_files names = {.part = NULL};
+    SCOPED(product_files_free) struct product_files before = {.part = NULL};
+    TRY(product_files_of(job_file(job, i), &names));
     for (int j = 0; j < NAMES; j++) {
-        TRY_OUT(guard_check(reads, "product", protect_name(&names, j)));
+        TRY(guard_check(reads, "product", protect_name(&names, j)));
     }
     for (uint32_t k = 0; k < i; k++) {
-        TRY_OUT(product_files_of(job_file(job, k), &before));
-        TRY_OUT(protect_check_two_products(&before, &names));
+        TRY(product_files_of(job_file(job, k), &before));
+        TRY(protect_check_two_products(&before, &names));
         product_files_free(&before);
     }
-out:
-    product_files_free(&before);
-    product_files_free(&names);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t protect_check_other(const struct job *job, const struct protect_other *other,
                                     const struct guard *reads)
 {
-    status_t st = STATUS_OK;
-    struct product_files names = {.part = NULL};
+    SCOPED(product_files_free) struct product_files names = {.part = NULL};
     if (!other->path) {
         return STATUS_OK;
     }
-    TRY_OUT(guard_check(reads, other->what, other->path));
+    TRY(guard_check(reads, other->what, other->path));
     for (uint32_t i = 0; i < job_nfiles(job); i++) {
-        TRY_OUT(product_files_of(job_file(job, i), &names));
+        TRY(product_files_of(job_file(job, i), &names));
         for (int j = 0; j < NAMES; j++) {
             int is_same = 0;
-            TRY_OUT(file_is_same(other->path, protect_name(&names, j), &is_same));
-            REQUIRE_OUT(!is_same, STATUS_USAGE, "%s %s is product %s of the job", other->what,
-                        other->path, protect_name(&names, j));
+            TRY(file_is_same(other->path, protect_name(&names, j), &is_same));
+            REQUIRE(!is_same, STATUS_USAGE, "%s %s is product %s of the job", other->what,
+                    other->path, protect_name(&names, j));
         }
         product_files_free(&names);
     }
-out:
-    product_files_free(&names);
-    return st;
+    return STATUS_OK;
 }
 
 /* The tables of searches: like the others, and against them, and those before. */
@@ -362,18 +344,14 @@ status_t protect_others(const struct protect_other *others, uint32_t nothers)
 status_t protect_job(const struct job *job, const struct archive *archive,
                      const struct protect_other *others, uint32_t nothers)
 {
-    status_t st = STATUS_OK;
-    struct guard reads = {0};
-    TRY_OUT(protect_guard_job(job, archive, &reads));
+    SCOPED(guard_free) struct guard reads = {0};
+    TRY(protect_guard_job(job, archive, &reads));
     for (uint32_t i = 0; i < job_nfiles(job); i++) {
-        TRY_OUT(protect_check_product(job, i, &reads));
+        TRY(protect_check_product(job, i, &reads));
     }
     for (uint32_t i = 0; i < nothers; i++) {
-        TRY_OUT(protect_check_other(job, &others[i], &reads));
+        TRY(protect_check_other(job, &others[i], &reads));
     }
-    TRY_OUT(protect_check_tables(job, others, nothers, &reads));
-    TRY_OUT(protect_others(others, nothers));
-out:
-    guard_free(&reads);
-    return st;
+    TRY(protect_check_tables(job, others, nothers, &reads));
+    return protect_others(others, nothers);
 }

@@ -44,17 +44,14 @@ status_t outputs_claim_all(MPI_Comm comm, const struct output_spec *spec,
                            const struct outputs_options *options, struct outputs_begun *begun,
                            outputs_t **out)
 {
-    status_t st = STATUS_OK;
-    outputs_t *outputs = NULL;
+    SCOPED(outputs_destroy_at) outputs_t *outputs = NULL;
     *begun = (struct outputs_begun){0};
-    TRY_OUT(agree_all(comm, outputs_create(comm, spec, options, &outputs)));
-    TRY_OUT(agree_all(comm, outputs->rank == 0 ? outputs_claim(outputs, begun) : STATUS_OK));
+    TRY(agree_all(comm, outputs_create(comm, spec, options, &outputs)));
+    TRY(agree_all(comm, outputs->rank == 0 ? outputs_claim(outputs, begun) : STATUS_OK));
     share_bytes_all(comm, begun, sizeof *begun);
     outputs->is_begun = begun->is_begun;
     *out = memory_move(&outputs);
-out:
-    outputs_destroy(outputs);
-    return st;
+    return STATUS_OK;
 }
 
 status_t outputs_foresee_plan(const outputs_t *outputs)
@@ -157,23 +154,18 @@ static void outputs_put_axes(void *context)
 
 static status_t outputs_create_journal(outputs_t *outputs, uint32_t i)
 {
-    status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
-    struct journal_head head = {0};
-    TRY_OUT(journal_head_of(outputs->spec, i, &output->place, &head));
+    SCOPED(journal_head_free) struct journal_head head = {0};
+    TRY(journal_head_of(outputs->spec, i, &output->place, &head));
     head.rows = output->rows;
-    TRY_OUT(journal_create(output->journal_path, &head, &output->journal));
-out:
-    journal_head_free(&head);
-    return st;
+    return journal_create(output->journal_path, &head, &output->journal);
 }
 
 /* Reads the inputs of product i; *made_of is reused if they are those of the product before. */
 static status_t outputs_look_at_inputs(const outputs_t *outputs, uint32_t i, struct text *made_of)
 {
-    status_t st = STATUS_OK;
     const struct output_spec *spec = outputs->spec;
-    struct inputs inputs = {0};
+    SCOPED(inputs_free) struct inputs inputs = {0};
     int is_known = i > 0;
     for (size_t at = 0; at < spec->inputs.count && is_known; at++) {
         uint32_t products = spec->inputs.files[at].products;
@@ -183,34 +175,28 @@ static status_t outputs_look_at_inputs(const outputs_t *outputs, uint32_t i, str
         return STATUS_OK;
     }
     made_of->length = 0;
-    TRY_OUT(inputs_of_product(&spec->inputs, i, &inputs));
-    TRY_OUT(inputs_contents(&inputs, made_of));
-out:
-    inputs_free(&inputs);
-    return st;
+    TRY(inputs_of_product(&spec->inputs, i, &inputs));
+    return inputs_contents(&inputs, made_of);
 }
 
 static status_t outputs_make_files(outputs_t *outputs)
 {
-    status_t st = STATUS_OK;
-    struct text made_of = {0};
+    SCOPED(text_free) struct text made_of = {0};
     for (uint32_t i = 0; i < outputs->count; i++) {
-        TRY_OUT(outputs->is_begun ? STATUS_OK : outputs_look_at_inputs(outputs, i, &made_of));
-        TRY_OUT(outputs->is_begun ? outputs_resume_one(outputs, i)
-                                  : outputs_create_one(outputs, i, made_of.data));
+        TRY(outputs->is_begun ? STATUS_OK : outputs_look_at_inputs(outputs, i, &made_of));
+        TRY(outputs->is_begun ? outputs_resume_one(outputs, i)
+                              : outputs_create_one(outputs, i, made_of.data));
     }
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
         if (output->claim_fd >= 0) {
-            TRY_OUT(claim_mark_of(output->claim_fd, output->part, &output->mark));
-            TRY_OUT(claim_share(output->claim_fd, output->part));
+            TRY(claim_mark_of(output->claim_fd, output->part, &output->mark));
+            TRY(claim_share(output->claim_fd, output->part));
         }
     }
-    TRY_OUT(pool_worker_create("axes", &outputs->axes));
+    TRY(pool_worker_create("axes", &outputs->axes));
     pool_worker_begin(outputs->axes, outputs_put_axes, outputs);
-out:
-    text_free(&made_of);
-    return st;
+    return STATUS_OK;
 }
 
 /* Every rank has a lock of its own: a rank that outlives the others can still write. */

@@ -165,6 +165,7 @@ void outputs_abandon(outputs_t *outputs);
 /* Ends the threads, does what outputs_abandon() does, closes files, and frees the outputs. Takes
  * NULL. */
 void outputs_destroy(outputs_t *outputs);
+SCOPED_END(outputs_destroy, outputs_t *)
 
 /* Returns the bytes of all product files, known once open. */
 uint64_t outputs_bytes(const outputs_t *outputs);

@@ -211,47 +211,40 @@ static status_t beside_compare_first(void *context, const struct journal_record 
 
 status_t outputs_get_scales(const outputs_t *outputs, uint32_t i, float *scales, int *found)
 {
-    status_t st = STATUS_OK;
     const struct output *output = &outputs->outputs[i];
     const struct product_spec *spec = &outputs->spec->items[i].spec;
     uint64_t lines = spec->nifs * spec->frequencies;
     uint64_t bytes = lines * sizeof *scales;
-    int fd = -1;
+    SCOPED(file_close_at) int fd = -1;
     *found = !output->is_published && !output->is_packed;
     if (!*found) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(file_open_read(output->part, &fd));
-    TRY_OUT(file_read(fd, output->part, output->place.scale_offset, scales, bytes));
-    TRY_OUT(file_read(fd, output->part, output->place.offset_offset, scales + lines, bytes));
+    TRY(file_open_read(output->part, &fd));
+    TRY(file_read(fd, output->part, output->place.scale_offset, scales, bytes));
+    TRY(file_read(fd, output->part, output->place.offset_offset, scales + lines, bytes));
     for (uint64_t k = 0; k < lines; k++) {
         *found = *found && scales[k] > 0;
     }
     if (outputs->resumed) {
         struct beside_first first = {.outputs = outputs, .product = i};
-        TRY_OUT(journal_read(output->journal, &first, beside_compare_first));
+        TRY(journal_read(output->journal, &first, beside_compare_first));
         *found = *found && first.same >= chunk_groups(&outputs->spec->chunking);
     }
-out:
-    file_close(fd);
-    return st;
+    return STATUS_OK;
 }
 
 status_t outputs_clips(const outputs_t *outputs, uint32_t i, struct product_clips *out)
 {
-    status_t st = STATUS_OK;
     const struct output_spec_item *item = &outputs->spec->items[i];
-    int fd = -1;
+    SCOPED(file_close_at) int fd = -1;
     if (item->format != FILE_HDF5) {
         *out = outputs->outputs[i].clips;
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(file_open_read(item->file, &fd));
-    TRY_OUT(product_count_clips(fd, item->file, &outputs->outputs[i].place,
-                                (uint64_t)item->spec.nifs * item->spec.frequencies, out));
-out:
-    file_close(fd);
-    return st;
+    TRY(file_open_read(item->file, &fd));
+    return product_count_clips(fd, item->file, &outputs->outputs[i].place,
+                               (uint64_t)item->spec.nifs * item->spec.frequencies, out);
 }
 
 status_t outputs_count_flags(const outputs_t *outputs, uint32_t i, const char *path,
@@ -275,35 +268,29 @@ status_t outputs_flags(const outputs_t *outputs, uint32_t i, struct product_flag
 
 status_t outputs_is_published(const struct product_files *files, int *out)
 {
-    status_t st = STATUS_OK;
     enum journal_state state;
-    journal_t *journal = NULL;
+    SCOPED(journal_destroy_at) journal_t *journal = NULL;
     *out = files->has_path && !files->has_part;
     if (*out && files->has_journal) {
-        TRY_OUT(journal_open(files->journal, &state, &journal));
+        TRY(journal_open(files->journal, &state, &journal));
         *out = journal && journal->is_complete;
     }
-out:
-    journal_destroy(journal);
-    return st;
+    return STATUS_OK;
 }
 
 status_t outputs_check(const struct output_spec *spec, int force)
 {
-    status_t st = STATUS_OK;
-    struct product_files files = {.path = NULL};
+    SCOPED(product_files_free) struct product_files files = {.path = NULL};
     for (uint32_t i = 0; i < spec->count; i++) {
         int is_published = 0;
-        TRY_OUT(product_files_of(spec->items[i].file, &files));
-        TRY_OUT(outputs_is_published(&files, &is_published));
+        TRY(product_files_of(spec->items[i].file, &files));
+        TRY(outputs_is_published(&files, &is_published));
         /* The journal of a run that was killed at its very end: the next run removes it. */
-        TRY_OUT(is_published && files.has_journal ? STATUS_OK
-                                                  : file_check_new(spec->items[i].file, force));
+        TRY(is_published && files.has_journal ? STATUS_OK
+                                              : file_check_new(spec->items[i].file, force));
         product_files_free(&files);
     }
-out:
-    product_files_free(&files);
-    return st;
+    return STATUS_OK;
 }
 
 status_t outputs_are_complete(const struct output_spec *spec, int *out)
@@ -361,40 +348,34 @@ static status_t claim_lock_one(outputs_t *outputs, uint32_t i)
 static status_t export_rows_is_head(const struct export_rows *rows, int fd, const char *path,
                                     int *out)
 {
-    status_t st = STATUS_OK;
-    char *head = NULL;
+    SCOPED(free_at) char *head = NULL;
     *out = 0;
-    TRY_OUT(memory_aligned((size_t)rows->begin, 1, "a head", &head));
-    TRY_OUT(file_read(fd, path, 0, head, rows->begin));
+    TRY(memory_aligned((size_t)rows->begin, 1, "a head", &head));
+    TRY(file_read(fd, path, 0, head, rows->begin));
     *out = crc_of(head + MARK_BYTES, (size_t)rows->begin - MARK_BYTES) == rows->head_crc;
-out:
-    free(head);
-    return st;
+    return STATUS_OK;
 }
 
 /* Checks a file that is no HDF5, as claim_find_told_of() does. */
 static status_t claim_find_other(const char *path, const journal_t *journal,
                                  struct product_place *place, int *is_same)
 {
-    status_t st = STATUS_OK;
     const struct export_rows *rows = &journal->head.rows;
     struct identity identity;
-    int fd = -1;
+    SCOPED(file_close_at) int fd = -1;
     *is_same = 0;
     *place = journal->head.place;
-    TRY_OUT(file_open_read(path, &fd));
-    TRY_OUT(identity_of_open(fd, path, &identity));
+    TRY(file_open_read(path, &fd));
+    TRY(identity_of_open(fd, path, &identity));
     int is_cut = journal->is_complete && identity.bytes == rows->bytes;
     if (rows->format != FILE_HDF5 && (is_cut || identity.bytes == place->file_bytes)) {
-        TRY_OUT(export_rows_is_head(rows, fd, path, is_same));
+        TRY(export_rows_is_head(rows, fd, path, is_same));
     }
     if (journal->is_complete) {
         place->data_offset = 0;
         place->file_bytes = identity.bytes;
     }
-out:
-    file_close(fd);
-    return st;
+    return STATUS_OK;
 }
 
 /* Checks whether the file is laid out as its journal says, or has its rows in compressed chunks, or
@@ -612,16 +593,12 @@ static status_t claim_go_on(outputs_t *outputs, struct outputs_begun *begun)
 
 status_t outputs_check_plan(const outputs_t *outputs, uint32_t i)
 {
-    status_t st = STATUS_OK;
     const struct output *output = &outputs->outputs[i];
     const struct output_spec_item *item = &outputs->spec->items[i];
     const struct product_place place = {.rows = item->spec.rows, .row_bytes = item->row_bytes};
-    struct journal_head now = {0};
-    TRY_OUT(journal_head_of(outputs->spec, i, outputs->spec->is_planned ? &place : NULL, &now));
-    TRY_OUT(journal_head_compare(output->journal_path, &output->journal->head, &now));
-out:
-    journal_head_free(&now);
-    return st;
+    SCOPED(journal_head_free) struct journal_head now = {0};
+    TRY(journal_head_of(outputs->spec, i, outputs->spec->is_planned ? &place : NULL, &now));
+    return journal_head_compare(output->journal_path, &output->journal->head, &now);
 }
 
 status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun)

@@ -100,23 +100,20 @@ static status_t counting_add(struct counting *c, uint64_t first, uint64_t count,
 /* Reads all rows of this rank's columns, three times. */
 static status_t counting_columns_all(struct counting *c, uint64_t from, uint64_t columns)
 {
-    status_t st = STATUS_OK;
     MPI_Comm comm = c->outputs->comm;
     uint64_t rows = c->output->place.rows;
-    watchdog_t *watchdog = NULL;
+    SCOPED(watchdog_end_at) watchdog_t *watchdog = NULL;
     for (int pass = 0; pass < MEDIANS_PASSES; pass++) {
         medians_begin(c->medians, pass, columns);
         for (uint64_t first = 0; first < rows; first += c->rows) {
-            TRY_OUT(agree_all(comm, pack_watch(c->outputs, c->output, c->patience,
-                                               ": its medians could not be found", &watchdog)));
-            TRY_OUT(agree_all(
-                comm, counting_add(c, first, min_u64(c->rows, rows - first), from, columns)));
+            TRY(agree_all(comm, pack_watch(c->outputs, c->output, c->patience,
+                                           ": its medians could not be found", &watchdog)));
+            TRY(agree_all(comm,
+                          counting_add(c, first, min_u64(c->rows, rows - first), from, columns)));
         }
     }
     medians_get(c->medians, c->found);
-out:
-    watchdog_end(watchdog);
-    return st;
+    return STATUS_OK;
 }
 
 /* Collects the medians of columns from `first` on, of all ranks, on rank 0, which writes them. */
@@ -160,15 +157,14 @@ out:
 static status_t outputs_complete_all(const outputs_t *outputs, const struct output *output,
                                      double patience)
 {
-    status_t st = STATUS_OK;
     enum { ROUND = 16 }; /* rows of a table, from one message to the next */
     MPI_Comm comm = outputs->comm;
-    watchdog_t *watchdog = NULL;
+    SCOPED(watchdog_end_at) watchdog_t *watchdog = NULL;
     uint64_t step = (uint64_t)outputs->size * ROUND;
     for (uint64_t first = 0; first < output->rows.table.count; first += step) {
-        TRY_OUT(agree_all(
-            comm, pack_watch(outputs, output, patience, " could not be completed", &watchdog)));
-        TRY_OUT(agree_all(
+        TRY(agree_all(comm,
+                      pack_watch(outputs, output, patience, " could not be completed", &watchdog)));
+        TRY(agree_all(
             comm,
             stop_wanted()
                 ? report_fail(
@@ -178,10 +174,7 @@ static status_t outputs_complete_all(const outputs_t *outputs, const struct outp
                 : export_rows_complete(output->writer, first + (uint64_t)outputs->rank * ROUND,
                                        ROUND, 0)));
     }
-    TRY_OUT(agree_all(comm, file_sync_data(output->fd, output->part)));
-out:
-    watchdog_end(watchdog);
-    return st;
+    return agree_all(comm, file_sync_data(output->fd, output->part));
 }
 
 /* Chunks of a round that this rank has compressed. */
@@ -356,34 +349,28 @@ out:
 /* On rank 0. The other file is locked, too: it will be the .part. */
 static status_t squeeze_make_file(struct squeezing *s, uint32_t i)
 {
-    status_t st = STATUS_OK;
     const outputs_t *outputs = s->outputs;
     struct output *output = s->output;
-    char *made = NULL; /* no folder: that of the .part */
-    struct candidates found = {.count = 0};
+    SCOPED(free_at) char *made = NULL; /* no folder: that of the .part */
+    SCOPED(candidates_free) struct candidates found = {.count = 0};
     struct product_spec spec = outputs->spec->items[i].spec;
     struct dedispersed_spec series;
-    TRY_OUT(outputs_put_counts(output));
+    TRY(outputs_put_counts(output));
     if (spec.kind == PRODUCT_CANDIDATES) {
-        TRY_OUT(candidates_find(&spec, output->fd, output->part, &output->place, &found));
+        TRY(candidates_find(&spec, output->fd, output->part, &output->place, &found));
         series = *spec.series;
         series.search.found = &found;
         spec.series = &series;
     }
-    TRY_OUT(claim_part(output->packed_path, outputs->options.force, product_is_ours,
-                       &output->packed_fd, &made));
+    TRY(claim_part(output->packed_path, outputs->options.force, product_is_ours, &output->packed_fd,
+                   &made));
     const struct packed_files files = {.from = output->fd,
                                        .to = output->packed_fd,
                                        .part = output->part,
                                        .path = output->packed_path};
-    TRY_OUT(
-        packed_begin(&files, &spec, outputs->spec->items[i].compression, &s->packed, &s->shape));
-    TRY_OUT(claim_mark_of(output->packed_fd, output->packed_path, &s->mark));
-    TRY_OUT(claim_share(output->packed_fd, output->packed_path));
-out:
-    candidates_free(&found);
-    free(made);
-    return st;
+    TRY(packed_begin(&files, &spec, outputs->spec->items[i].compression, &s->packed, &s->shape));
+    TRY(claim_mark_of(output->packed_fd, output->packed_path, &s->mark));
+    return claim_share(output->packed_fd, output->packed_path);
 }
 
 /* Completes the compressed file on rank 0: metadata, sync, mark. */
@@ -398,27 +385,23 @@ static const char made[] = ": its compressed file could not be made";
 
 static status_t squeeze_all(outputs_t *outputs, uint32_t i, uint32_t threads, double patience)
 {
-    status_t st = STATUS_OK;
     MPI_Comm comm = outputs->comm;
+    SCOPED(squeeze_end)
     struct squeezing s = {.outputs = outputs,
                           .output = &outputs->outputs[i],
                           .threads = (uint32_t)max_u64(min_u64(threads, PACKED_ROUND), 1),
                           .patience = patience,
                           .fd = -1};
-    watchdog_t *watchdog = NULL;
-    TRY_OUT(agree_all(comm, pack_watch(outputs, s.output, patience, made, &watchdog)));
-    TRY_OUT(agree_all(comm, outputs->rank == 0 ? squeeze_make_file(&s, i) : STATUS_OK));
+    SCOPED(watchdog_end_at) watchdog_t *watchdog = NULL;
+    TRY(agree_all(comm, pack_watch(outputs, s.output, patience, made, &watchdog)));
+    TRY(agree_all(comm, outputs->rank == 0 ? squeeze_make_file(&s, i) : STATUS_OK));
     share_bytes_all(comm, &s.shape, sizeof s.shape);
     share_bytes_all(comm, &s.mark, sizeof s.mark);
-    TRY_OUT(agree_all(comm, squeeze_begin(&s)));
+    TRY(agree_all(comm, squeeze_begin(&s)));
     watchdog_end(memory_move(&watchdog));
-    TRY_OUT(squeeze_rounds_all(&s));
-    TRY_OUT(agree_all(comm, pack_watch(outputs, s.output, patience, made, &watchdog)));
-    TRY_OUT(agree_all(comm, outputs->rank == 0 ? squeeze_finish_file(&s) : STATUS_OK));
-out:
-    watchdog_end(watchdog);
-    squeeze_end(&s);
-    return st;
+    TRY(squeeze_rounds_all(&s));
+    TRY(agree_all(comm, pack_watch(outputs, s.output, patience, made, &watchdog)));
+    return agree_all(comm, outputs->rank == 0 ? squeeze_finish_file(&s) : STATUS_OK);
 }
 
 status_t outputs_pack_all(outputs_t *outputs, uint32_t threads, double patience)

@@ -30,6 +30,7 @@ status_t sync_thread_begin(outputs_t *outputs);
 status_t sync_thread_end(sync_thread_t *sync);
 /* Ends it likewise, and frees it. Takes NULL. */
 void sync_thread_destroy(sync_thread_t *sync);
+SCOPED_END(sync_thread_destroy, sync_thread_t *)
 
 struct output {
     char *part;         /* the name while it is written */
@@ -121,6 +122,7 @@ struct beside_file outputs_beside_file(const outputs_t *outputs, uint32_t produc
 status_t resumed_begin_all(outputs_t *outputs);
 /* Ends the comparison and frees it. Takes NULL, as the next two functions do. */
 void resumed_destroy(struct resumed *resumed);
+SCOPED_END(resumed_destroy, struct resumed *)
 /* Ends the comparison soon. */
 void resumed_hurry(struct resumed *resumed);
 /* Appends the chunks that differ, each as a number of 8 bytes (OUTPUTS_DIFFERS). Fails with DATA or

@@ -290,12 +290,11 @@ void resumed_destroy(struct resumed *resumed)
 /* Takes the records. */
 static status_t resumed_start(outputs_t *outputs, struct text *records)
 {
-    status_t st = STATUS_OK;
-    struct resumed *resumed = NULL;
+    SCOPED(resumed_destroy_at) struct resumed *resumed = NULL;
     struct resumed_head head;
     uint64_t bytes = READ_BYTES;
     uint64_t most = 1; /* sums of any chunk */
-    TRY_OUT(memory_zeroed(1, sizeof *resumed, "rows of earlier runs", &resumed));
+    TRY(memory_zeroed(1, sizeof *resumed, "rows of earlier runs", &resumed));
     resumed->outputs = outputs;
     resumed->records = *records;
     *records = (struct text){0};
@@ -307,15 +306,13 @@ static status_t resumed_start(outputs_t *outputs, struct text *records)
     for (uint32_t i = 0; i < outputs->count; i++) {
         bytes = max_u64(bytes, outputs->outputs[i].place.row_bytes);
     }
-    TRY_OUT(memory_aligned((size_t)bytes, 1, "rows of earlier runs", &resumed->rows));
-    TRY_OUT(memory_zeroed((size_t)most, sizeof *resumed->sums, "CRCs", &resumed->sums));
-    TRY_OUT(thread_init_waiting(&resumed->lock, &resumed->changed));
-    TRY_OUT(pool_worker_create("resumed", &resumed->worker));
+    TRY(memory_aligned((size_t)bytes, 1, "rows of earlier runs", &resumed->rows));
+    TRY(memory_zeroed((size_t)most, sizeof *resumed->sums, "CRCs", &resumed->sums));
+    TRY(thread_init_waiting(&resumed->lock, &resumed->changed));
+    TRY(pool_worker_create("resumed", &resumed->worker));
     pool_worker_begin(resumed->worker, resumed_run, resumed);
     outputs->resumed = memory_move(&resumed);
-out:
-    resumed_destroy(resumed);
-    return st;
+    return STATUS_OK;
 }
 
 status_t resumed_begin_all(outputs_t *outputs)

@@ -112,20 +112,17 @@ static void *sync_run(void *argument)
 
 status_t sync_thread_begin(outputs_t *outputs)
 {
-    status_t st = STATUS_OK;
-    sync_thread_t *sync = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *sync, "a thread", &sync));
+    SCOPED(sync_thread_destroy_at) sync_thread_t *sync = NULL;
+    TRY(memory_zeroed(1, sizeof *sync, "a thread", &sync));
     sync->outputs = outputs;
     sync->most_seconds = outputs->spec->job->sync_seconds;
     sync->synced = clock_now();
     sync->pause = fmin(first_seconds, sync->most_seconds);
-    TRY_OUT(thread_init_waiting(&sync->lock, &sync->changed));
-    TRY_OUT(thread_start("sync", sync_run, sync, &sync->thread));
+    TRY(thread_init_waiting(&sync->lock, &sync->changed));
+    TRY(thread_start("sync", sync_run, sync, &sync->thread));
     sync->has_thread = 1;
     outputs->sync = memory_move(&sync);
-out:
-    sync_thread_destroy(sync);
-    return st;
+    return STATUS_OK;
 }
 
 status_t sync_thread_end(sync_thread_t *sync)
@@ -246,20 +243,17 @@ static status_t rows_put_holes(const outputs_t *outputs, uint32_t product, int i
 
 status_t outputs_holes(const outputs_t *outputs, uint32_t i, uint64_t *out)
 {
-    status_t st = STATUS_OK;
     const struct output *output = &outputs->outputs[i];
     uint64_t holes = 0;
-    int fd = -1;
+    SCOPED(file_close_at) int fd = -1;
     if (outputs->spec->items[i].format != FILE_HDF5) {
         *out = output->journal->holes;
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(file_open_read(outputs->spec->items[i].file, &fd));
-    TRY_OUT(product_count_holes(fd, outputs->spec->items[i].file, &output->place, &holes));
+    TRY(file_open_read(outputs->spec->items[i].file, &fd));
+    TRY(product_count_holes(fd, outputs->spec->items[i].file, &output->place, &holes));
     *out = holes;
-out:
-    file_close(fd);
-    return st;
+    return STATUS_OK;
 }
 
 /* Waits until these bytes are on their disk, if the file system reports that. Fails as file_write()
@@ -332,26 +326,23 @@ static void rows_sum(void *context)
 /* Writes rows of a product in HDF5, summed meanwhile. */
 static status_t rows_put(const outputs_t *outputs, struct summing *summing)
 {
-    status_t st = STATUS_OK;
     struct output *output = summing->output;
     uint64_t row_bytes = output->place.row_bytes;
     const struct chunk_pieces *pieces = &summing->pieces;
     uint64_t at = output->place.data_offset + summing->first_row * row_bytes;
     int is_long = summing->rows * pieces->count * pieces->size >= LONG_SUM;
-    pool_worker_t *worker = is_long ? outputs->worker : NULL;
+    SCOPED(pool_worker_wait_at) pool_worker_t *worker = is_long ? outputs->worker : NULL;
     pool_worker_begin(worker, rows_sum, summing);
     if (pieces->size == row_bytes) {
-        TRY_OUT(file_write(output->fd, output->part, at, summing->data, summing->rows * row_bytes));
-        TRY_OUT(rows_flush(output, at, summing->rows * row_bytes));
+        TRY(file_write(output->fd, output->part, at, summing->data, summing->rows * row_bytes));
+        TRY(rows_flush(output, at, summing->rows * row_bytes));
     }
     for (uint64_t i = 0; i < summing->rows * pieces->count && pieces->size < row_bytes; i++) {
         const uint64_t from = pieces->first + i % pieces->count * pieces->step;
-        TRY_OUT(file_write(output->fd, output->part, at + i / pieces->count * row_bytes + from,
-                           (const char *)summing->data + i * pieces->size, pieces->size));
+        TRY(file_write(output->fd, output->part, at + i / pieces->count * row_bytes + from,
+                       (const char *)summing->data + i * pieces->size, pieces->size));
     }
-out:
-    pool_worker_wait(worker);
-    return st;
+    return STATUS_OK;
 }
 
 /* Writes rows likewise to a product in another format, whose writer computes the CRCs. */
@@ -498,19 +489,15 @@ void outputs_hurry(void *context)
 
 status_t outputs_put_counts(const struct output *output)
 {
-    status_t st = STATUS_OK;
     uint64_t spans = spans_count(&output->place);
     const uint32_t *sums = output->journal->sums;
-    uint32_t *crcs = NULL;
-    TRY_OUT(memory_zeroed((size_t)spans, sizeof *crcs, "CRCs", &crcs));
+    SCOPED(free_at) uint32_t *crcs = NULL;
+    TRY(memory_zeroed((size_t)spans, sizeof *crcs, "CRCs", &crcs));
     for (uint64_t i = 0; i < spans; i++) {
         crcs[i] = spans_crc(&output->place, i, sums[i]);
     }
     const struct product_counts counts = {output->journal->missing, output->journal->clipped, crcs};
-    TRY_OUT(product_put_counts(output->fd, output->part, &output->place, &counts));
-    TRY_OUT(file_sync(output->fd, output->part));
-    TRY_OUT(mark_hdf5(output->fd, output->part, MARK_NONE));
-out:
-    free(crcs);
-    return st;
+    TRY(product_put_counts(output->fd, output->part, &output->place, &counts));
+    TRY(file_sync(output->fd, output->part));
+    return mark_hdf5(output->fd, output->part, MARK_NONE);
 }

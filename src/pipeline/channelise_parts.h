@@ -24,6 +24,7 @@ typedef struct weights weights_t;
 status_t weights_create(const struct channelise_plan *work, uint32_t bank, uint64_t block_units,
                         weights_t **out);
 void weights_destroy(weights_t *weights); /* takes NULL */
+SCOPED_END(weights_destroy, weights_t *)
 
 /* A block as it leaves the backend. */
 struct weights_block {

@@ -28,21 +28,17 @@ void filter_chain_destroy(filter_chain_t *chain)
 status_t filter_chain_create(backend_t *backend, const struct filter_plan *plan, uint32_t streams,
                              uint64_t rows, filter_chain_t **out)
 {
-    status_t st = STATUS_OK;
-    filter_chain_t *chain = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *chain, "filters", &chain));
+    SCOPED(filter_chain_destroy_at) filter_chain_t *chain = NULL;
+    TRY(memory_zeroed(1, sizeof *chain, "filters", &chain));
     chain->plan = plan;
     chain->streams = streams;
     filter_plan_lengths(plan, rows, chain->rows);
     for (uint32_t i = 0; i < filter_plan_count(plan); i++) {
         const struct stage_plan *stage = filter_plan_stage(plan, i);
-        TRY_OUT(
-            stage->kind->create(backend, stage, streams, chain->rows[i + 1], &chain->stages[i]));
+        TRY(stage->kind->create(backend, stage, streams, chain->rows[i + 1], &chain->stages[i]));
     }
     *out = memory_move(&chain);
-out:
-    filter_chain_destroy(chain);
-    return st;
+    return STATUS_OK;
 }
 
 void filter_block_free(struct filter_block *block)
@@ -260,22 +256,21 @@ static status_t channelising_create_maker(struct channelising *p, uint32_t i)
  * scales by which that rounds. */
 static status_t channelising_turn_to(struct channelising *p, uint32_t i, const struct chunk *chunk)
 {
-    status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
     const struct channelise_plan_bank *bank = &work->banks[i];
     channelise_t *stage = p->makers[i] ? p->makers[i] : p->banks[i];
-    float *factors = NULL;
+    SCOPED(free_at) float *factors = NULL;
     p->first_stream[i] = chunk->first_stream;
-    TRY_OUT(p->makers[i] && work->beams
-                ? beams_plan_begin(work, chunk->first_stream, chunk->streams, &p->beam_steps[i])
-                : STATUS_OK);
+    TRY(p->makers[i] && work->beams
+            ? beams_plan_begin(work, chunk->first_stream, chunk->streams, &p->beam_steps[i])
+            : STATUS_OK);
     for (uint32_t s = BETWEEN_BANK + 1; s < BETWEEN_COUNT && p->makers[i]; s++) {
         struct between_spec spec;
         stage_destroy(memory_move(&p->between[i][s]));
-        TRY_OUT(beams_plan_between(work, i, s, chunk->first_stream, chunk->streams,
-                                   p->chunking.block_spectra, &spec)
-                    ? between_create(p->backend, &spec, &p->between[i][s])
-                    : STATUS_OK);
+        TRY(beams_plan_between(work, i, s, chunk->first_stream, chunk->streams,
+                               p->chunking.block_spectra, &spec)
+                ? between_create(p->backend, &spec, &p->between[i][s])
+                : STATUS_OK);
     }
     for (uint32_t j = 0; j < bank->maker->noutputs; j++) {
         uint32_t product = bank->products[j];
@@ -284,18 +279,16 @@ static status_t channelising_turn_to(struct channelising *p, uint32_t i, const s
             const struct chunk_pieces lines =
                 chunk_pieces_of(&work->chunking, chunk, row.ifs * row.count, &row);
             free(memory_move(&factors));
-            TRY_OUT(memory_zeroed((size_t)(lines.count * lines.size), sizeof *factors, "scales",
-                                  &factors));
+            TRY(memory_zeroed((size_t)(lines.count * lines.size), sizeof *factors, "scales",
+                              &factors));
             for (uint64_t k = 0; k < lines.count; k++) {
                 steps_factors(work->products[product].first_scales + lines.first + k * lines.step,
                               (size_t)lines.size, factors + k * lines.size);
             }
-            TRY_OUT(channelise_scale(stage, j, chunk->streams, factors));
+            TRY(channelise_scale(stage, j, chunk->streams, factors));
         }
     }
-out:
-    free(factors);
-    return st;
+    return STATUS_OK;
 }
 
 /* Stage and buffers for blocks of p->chunking.block_spectra, of the first slot; *made: slots, if it
@@ -340,16 +333,15 @@ static status_t channelising_create_stages(struct channelising *p, uint32_t *mad
 /* Not even one set of buffers of the smallest block: says how much would do. */
 static status_t channelising_say_what_fits(const struct channelising *p)
 {
-    status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
     const struct channelise_plan_bank *bank = &work->banks[0];
     uint64_t spectra = p->chunking.block_spectra * bank->ratio;
-    struct text cause = {0};
+    SCOPED(text_free) struct text cause = {0};
     uint64_t bytes = 0;
-    TRY_OUT(text_add(&cause, "%s", report_cause()));
+    TRY(text_add(&cause, "%s", report_cause()));
     report_clear();
-    TRY_OUT(budget_device_bytes(work, &bytes));
-    FAIL_OUT(
+    TRY(budget_device_bytes(work, &bytes));
+    return report_fail(
         STATUS_DEVICE,
         "%s; the smallest blocks, %llu %s of %u channels with %u %s%s, %u %s at a time, need about "
         "%s of a device's memory (run.device_memory)",
@@ -359,9 +351,6 @@ static status_t channelising_say_what_fits(const struct channelising *p)
         work->nbanks > 1 ? " and what the other filter banks make beside them" : "",
         work->chunking.group_streams,
         units_plural(work->chunking.group_streams, "stream", "streams"), units_bytes(bytes));
-out:
-    text_free(&cause);
-    return st;
 }
 
 /* The buffers of a slot after the first ones: taking and pinning memory is slow, and short runs
@@ -556,6 +545,7 @@ static void channelising_destroy(void *context)
         free(p);
     }
 }
+SCOPED_END_ANY(channelising_destroy)
 
 static status_t channelising_prepare(void *context, void *of)
 {
@@ -795,10 +785,9 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
                                     const struct pipeline_sink *sink,
                                     resident_rows_t *const *resident, pipeline_t **out)
 {
-    status_t st = STATUS_OK;
     const struct backend_abilities *can = backend_abilities(backend_which(backend));
-    struct channelising *p = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *p, "the pipeline", &p));
+    SCOPED(channelising_destroy_at) struct channelising *p = NULL;
+    TRY(memory_zeroed(1, sizeof *p, "the pipeline", &p));
     p->work = work;
     p->backend = backend;
     p->sink = *sink;
@@ -808,31 +797,30 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
     /* Readers and computing threads share this machine: the later stage gets the cores. */
     uint32_t threads =
         (uint32_t)min_u64(work->threads, can->has_device ? INGEST_MOST_THREADS + 1 : MOST_READERS);
-    TRY_OUT(reader_create(work->archive, work->cache_bytes, threads, &p->reader));
+    TRY(reader_create(work->archive, work->cache_bytes, threads, &p->reader));
     reader_unpack_by(p->reader, (uint32_t)min_u64(work->unpackers, work->threads));
-    TRY_OUT(work->is_bank ? range_create(work, &p->range) : STATUS_OK);
+    TRY(work->is_bank ? range_create(work, &p->range) : STATUS_OK);
     /* The plan is for the rank that has the most threads. Power that may leave the range of floats
      * is looked at beside its samples. */
     p->fillers = (uint32_t)min_u64(work->fillers, max_u64(work->threads, 1) - 1);
-    TRY_OUT(p->fillers >= INGEST_LEAST_THREADS && !p->range
-                ? ingest_create(backend, p->fillers, &p->ingest)
-                : STATUS_OK);
+    TRY(p->fillers >= INGEST_LEAST_THREADS && !p->range
+            ? ingest_create(backend, p->fillers, &p->ingest)
+            : STATUS_OK);
     p->intake = p->ingest ? &by_ingest : &by_read;
-    TRY_OUT(channelising_fit_stages(p));
+    TRY(channelising_fit_stages(p));
     for (uint32_t i = 0; i < work->nbanks; i++) {
-        TRY_OUT(weights_create(work, i, p->chunking.block_spectra, &p->weights[i]));
+        TRY(weights_create(work, i, p->chunking.block_spectra, &p->weights[i]));
     }
-    TRY_OUT(finish_pool(work, &p->finishers));
+    TRY(finish_pool(work, &p->finishers));
     for (uint32_t i = 0; i < work->job->nproducts && work->is_bank; i++) {
         uint64_t rows = channelise_plan_rows(work, i, p->chunking.block_spectra);
-        TRY_OUT(finish_create(work, i, rows, p->finishers, &p->finish[i]));
+        TRY(finish_create(work, i, rows, p->finishers, &p->finish[i]));
     }
-    TRY_OUT(plan_products_are_put_beside(work) ? pool_worker_create("putting", &p->putting.worker)
-                                               : STATUS_OK);
-    TRY_OUT(work->is_bank
-                ? STATUS_OK
-                : memory_zeroed((size_t)p->chunking.block_spectra, work->products[0].row_bytes,
-                                "rows of voltages", &p->stored));
+    TRY(plan_products_are_put_beside(work) ? pool_worker_create("putting", &p->putting.worker)
+                                           : STATUS_OK);
+    TRY(work->is_bank ? STATUS_OK
+                      : memory_zeroed((size_t)p->chunking.block_spectra,
+                                      work->products[0].row_bytes, "rows of voltages", &p->stored));
     struct pipeline_stages stages = {.context = p,
                                      .slots = p->slots,
                                      .slot_bytes = sizeof *p->slots,
@@ -846,12 +834,10 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
                                      .describe = channelising_describe,
                                      .release = channelising_release,
                                      .destroy = channelising_destroy};
-    TRY_OUT(pipeline_create(p->nslots, &stages, &p->pipeline));
+    TRY(pipeline_create(p->nslots, &stages, &p->pipeline));
     *out = p->pipeline;
     p = NULL;
-out:
-    channelising_destroy(p);
-    return st;
+    return STATUS_OK;
 }
 
 struct made_counts channelise_pipeline_counts(const pipeline_t *pipeline, uint32_t product)

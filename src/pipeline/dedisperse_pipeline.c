@@ -35,30 +35,28 @@ static void seek_destroy(seek_t *seek)
         MEMORY_FREE(seek->held, seek->share, seek->peaks, seek->holes, seek->is_level, seek);
     }
 }
+SCOPED_END(seek_destroy, seek_t *)
 
 /* Peaks go to the sink as rows of that product. Fails with DEVICE. */
 static status_t seek_create(const struct dedisperse_plan *plan, const struct pipeline_sink *sink,
                             uint32_t product, seek_t **out)
 {
-    status_t st = STATUS_OK;
-    seek_t *seek = NULL;
+    SCOPED(seek_destroy_at) seek_t *seek = NULL;
     size_t dms = (size_t)plan->chunking.chunk_spectra;
-    TRY_OUT(memory_zeroed(1, sizeof *seek, "a search", &seek));
+    TRY(memory_zeroed(1, sizeof *seek, "a search", &seek));
     seek->plan = plan;
     seek->sink = *sink;
     seek->product = product;
     seek->room = dedisperse_plan_held(plan);
-    TRY_OUT(memory_aligned(dms, (size_t)seek->room * sizeof *seek->held, "series", &seek->held));
-    TRY_OUT(memory_aligned(dms, (size_t)seek->room, "series", &seek->share));
-    TRY_OUT(memory_aligned(dms, (size_t)plan->bursts.boxes.block / PEAK_CELL * sizeof *seek->peaks,
-                           "peaks", &seek->peaks));
-    TRY_OUT(memory_zeroed(dms, 1, "holes", &seek->holes));
-    TRY_OUT(memory_zeroed(dms, 1, "DMs", &seek->is_level));
-    TRY_OUT(boxcar_create(&plan->bursts.boxes, plan->threads, &seek->boxcar));
+    TRY(memory_aligned(dms, (size_t)seek->room * sizeof *seek->held, "series", &seek->held));
+    TRY(memory_aligned(dms, (size_t)seek->room, "series", &seek->share));
+    TRY(memory_aligned(dms, (size_t)plan->bursts.boxes.block / PEAK_CELL * sizeof *seek->peaks,
+                       "peaks", &seek->peaks));
+    TRY(memory_zeroed(dms, 1, "holes", &seek->holes));
+    TRY(memory_zeroed(dms, 1, "DMs", &seek->is_level));
+    TRY(boxcar_create(&plan->bursts.boxes, plan->threads, &seek->boxcar));
     *out = memory_move(&seek);
-out:
-    seek_destroy(seek);
-    return st;
+    return STATUS_OK;
 }
 
 static void seek_begin(seek_t *seek, const struct chunk *chunk, uint64_t from)
@@ -631,14 +629,14 @@ static void dedispersing_destroy(void *context)
         free(context);
     }
 }
+SCOPED_END_ANY(dedispersing_destroy)
 
 status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_t *backend,
                                     const struct device_carry *between,
                                     const struct pipeline_sink *sink, pipeline_t **out)
 {
-    status_t st = STATUS_OK;
-    struct dedispersing *p = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *p, "the pipeline", &p));
+    SCOPED(dedispersing_destroy_at) struct dedispersing *p = NULL;
+    TRY(memory_zeroed(1, sizeof *p, "the pipeline", &p));
     p->plan = plan;
     p->backend = backend;
     p->between = between;
@@ -653,16 +651,16 @@ status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_
     p->sink = *sink;
     p->nslots = dedisperse_plan_slots(plan->backend);
     p->block = plan->block_outputs;
-    TRY_OUT(memory_zeroed((size_t)plan->chunking.chunk_spectra, 1, "holes", &p->holes));
-    TRY_OUT(power_reader_create(plan, &p->reader));
+    TRY(memory_zeroed((size_t)plan->chunking.chunk_spectra, 1, "holes", &p->holes));
+    TRY(power_reader_create(plan, &p->reader));
     if (plan->bursts.boxes.widths > 0) {
-        TRY_OUT(seek_create(plan, sink, plan->what->file ? 1 : 0, &p->seek));
+        TRY(seek_create(plan, sink, plan->what->file ? 1 : 0, &p->seek));
         p->is_whole = plan->bursts.is_whole;
-        TRY_OUT(memory_aligned((size_t)plan->chunking.chunk_spectra, (size_t)dedispersing_made(p),
-                               "series", &p->share));
+        TRY(memory_aligned((size_t)plan->chunking.chunk_spectra, (size_t)dedispersing_made(p),
+                           "series", &p->share));
     }
-    TRY_OUT(p->is_whole ? peaks_create(backend, &plan->bursts.boxes, 0, &p->peaks) : STATUS_OK);
-    TRY_OUT(dedispersing_fit(p));
+    TRY(p->is_whole ? peaks_create(backend, &plan->bursts.boxes, 0, &p->peaks) : STATUS_OK);
+    TRY(dedispersing_fit(p));
     struct pipeline_stages stages = {.context = p,
                                      .slots = p->slots,
                                      .slot_bytes = sizeof *p->slots,
@@ -677,12 +675,10 @@ status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_
                                      .describe = dedispersing_describe,
                                      .release = dedispersing_release,
                                      .destroy = dedispersing_destroy};
-    TRY_OUT(pipeline_create(p->nslots, &stages, &p->pipeline));
+    TRY(pipeline_create(p->nslots, &stages, &p->pipeline));
     *out = p->pipeline;
     p = NULL;
-out:
-    dedispersing_destroy(p);
-    return st;
+    return STATUS_OK;
 }
 
 double dedisperse_pipeline_carried(const pipeline_t *pipeline)

@@ -112,9 +112,8 @@ static status_t pipeline_start(struct side *side, const char *name)
 
 status_t pipeline_create(uint32_t slots, const struct pipeline_stages *stages, pipeline_t **out)
 {
-    status_t st = STATUS_OK;
-    pipeline_t *pipeline = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *pipeline, "threads", &pipeline));
+    SCOPED(pipeline_destroy_at) pipeline_t *pipeline = NULL;
+    TRY(memory_zeroed(1, sizeof *pipeline, "threads", &pipeline));
     struct counts *counts = &pipeline->counts;
     pipeline->slots = slots;
     pipeline->reader = (struct side){.pipeline = pipeline,
@@ -129,14 +128,12 @@ status_t pipeline_create(uint32_t slots, const struct pipeline_stages *stages, p
     /* The caller's context, until all is well. */
     pipeline->stages = *stages;
     pipeline->stages.destroy = NULL;
-    TRY_OUT(thread_init_waiting(&pipeline->lock, &pipeline->changed));
-    TRY_OUT(pipeline_start(&pipeline->reader, "reader"));
-    TRY_OUT(pipeline_start(&pipeline->writer, "writer"));
+    TRY(thread_init_waiting(&pipeline->lock, &pipeline->changed));
+    TRY(pipeline_start(&pipeline->reader, "reader"));
+    TRY(pipeline_start(&pipeline->writer, "writer"));
     pipeline->stages.destroy = stages->destroy;
     *out = memory_move(&pipeline);
-out:
-    pipeline_destroy(pipeline);
-    return st;
+    return STATUS_OK;
 }
 
 void *pipeline_context(const pipeline_t *pipeline)

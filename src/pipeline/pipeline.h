@@ -49,6 +49,7 @@ struct pipeline_sink {
 /* Ends the threads when their current block is done, and drops the other blocks. Takes NULL; not
  * for a pipeline that hangs. */
 void pipeline_destroy(pipeline_t *pipeline);
+SCOPED_END(pipeline_destroy, pipeline_t *)
 
 /* Sets the limit: the pipeline fails with DATA if it makes no progress for `seconds` seconds; 0: no
  * limit. */

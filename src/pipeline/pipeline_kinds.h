@@ -26,6 +26,7 @@ struct filter_block {
 status_t filter_chain_create(backend_t *backend, const struct filter_plan *plan, uint32_t streams,
                              uint64_t rows, filter_chain_t **out);
 void filter_chain_destroy(filter_chain_t *chain); /* takes NULL */
+SCOPED_END(filter_chain_destroy, filter_chain_t *)
 
 /* Creates the buffers of a block; `last`: use of the last filter's. The caller calls
  * filter_block_free() in any case. Fails with DEVICE. */

@@ -19,21 +19,17 @@ struct power_reader {
 
 status_t power_reader_create(const struct dedisperse_plan *plan, power_reader_t **out)
 {
-    status_t st = STATUS_OK;
-    power_reader_t *reader = NULL;
+    SCOPED(power_reader_destroy_at) power_reader_t *reader = NULL;
     uint64_t bytes = dedisperse_plan_bounce(plan);
-    TRY_OUT(memory_zeroed(1, sizeof *reader, "a reader", &reader));
+    TRY(memory_zeroed(1, sizeof *reader, "a reader", &reader));
     reader->plan = plan;
-    TRY_OUT(
-        fbh5_reader_create(plan->fbh5, plan->fbh5->chunks.row_bytes, plan->threads, &reader->rows));
-    TRY_OUT(memory_aligned((size_t)bytes, 1, "rows", &reader->bounce));
-    TRY_OUT(memory_zeroed(plan->fbh5->nchannels, sizeof *reader->sums, "sums", &reader->sums));
+    TRY(fbh5_reader_create(plan->fbh5, plan->fbh5->chunks.row_bytes, plan->threads, &reader->rows));
+    TRY(memory_aligned((size_t)bytes, 1, "rows", &reader->bounce));
+    TRY(memory_zeroed(plan->fbh5->nchannels, sizeof *reader->sums, "sums", &reader->sums));
     reader->room = bytes / fbh5_row_bytes(plan->fbh5);
-    TRY_OUT(memory_zeroed((size_t)reader->room, 1, "rows", &reader->bad));
+    TRY(memory_zeroed((size_t)reader->room, 1, "rows", &reader->bad));
     *out = memory_move(&reader);
-out:
-    power_reader_destroy(reader);
-    return st;
+    return STATUS_OK;
 }
 
 void power_reader_destroy(power_reader_t *reader)
@@ -253,30 +249,27 @@ status_t left_out_find(const struct dedisperse_plan *plan, power_reader_t *reade
                        uint64_t from, uint64_t count, char *samples, const char *bad,
                        struct left_out *list)
 {
-    status_t st = STATUS_OK;
     uint32_t channels = plan->fbh5->nchannels;
     const uint64_t each = plan->what->downsample;
     int is_float = plan->input.format == SERIES_F32;
-    size_t *open = NULL;
+    SCOPED(free_at) size_t *open = NULL;
     for (uint64_t at = from; at < from + count; at++) {
         char *row = samples + at * plan->input.row_bytes;
         float *values = (float *)(void *)row;
         if (bad && bad[at]) { /* sums of rows, some of which could be read */
             memset(row, 0, (size_t)plan->input.row_bytes);
-            TRY_OUT(left_out_add(list, (struct left_out_run){LEFT_OUT_OF_ALL, 1, at, at + 1}));
+            TRY(left_out_add(list, (struct left_out_run){LEFT_OUT_OF_ALL, 1, at, at + 1}));
         } else if (is_float && left_out_has_nan(values, channels)) {
-            TRY_OUT(open ? STATUS_OK : memory_zeroed(channels, sizeof *open, "channels", &open));
+            TRY(open ? STATUS_OK : memory_zeroed(channels, sizeof *open, "channels", &open));
             int is_unread = 0; /* it may be NaN because its input could not be read */
             for (uint64_t i = 0; i < each && !is_unread; i++) {
-                TRY_OUT(fbh5_is_marked(reader->rows, (uint64_t)(first + (int64_t)at) * each + i,
-                                       &is_unread));
+                TRY(fbh5_is_marked(reader->rows, (uint64_t)(first + (int64_t)at) * each + i,
+                                   &is_unread));
             }
-            TRY_OUT(left_out_add_row(list, at, is_unread, values, channels, open));
+            TRY(left_out_add_row(list, at, is_unread, values, channels, open));
         }
     }
-out:
-    free(open);
-    return st;
+    return STATUS_OK;
 }
 
 /* Outputs of one DM, as differences from one to the next: channels that do not enter. */

@@ -10,6 +10,7 @@ typedef struct power_reader power_reader_t;
  */
 status_t power_reader_create(const struct dedisperse_plan *dedispersion, power_reader_t **out);
 void power_reader_destroy(power_reader_t *reader); /* takes NULL */
+SCOPED_END(power_reader_destroy, power_reader_t *)
 
 /* Returns which of samples first .. first + count - 1 the observation has: `lead` that it does not
  * have, then `count` from `first` on, then others that it does not have. */

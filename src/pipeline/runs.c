@@ -182,27 +182,24 @@ void filtered_destroy(filtered_t *filtered)
 
 status_t filtered_create(const struct filter_plan *plan, uint64_t samples, filtered_t **out)
 {
-    status_t st = STATUS_OK;
-    filtered_t *filtered = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *filtered, "weights", &filtered));
+    SCOPED(filtered_destroy_at) filtered_t *filtered = NULL;
+    TRY(memory_zeroed(1, sizeof *filtered, "weights", &filtered));
     filtered->plan = plan;
     for (uint32_t i = 0; i < plan->count; i++) {
         const struct filter_spec *spec = &plan->stages[i].spec;
         filtered->energy[i].count = spec->taps;
-        TRY_OUT(spec->coeff ? energy_create(spec->coeff, spec->taps, spec->is_complex_coeff ? 2 : 1,
-                                            1, &filtered->energy[i])
-                            : STATUS_OK);
+        TRY(spec->coeff ? energy_create(spec->coeff, spec->taps, spec->is_complex_coeff ? 2 : 1, 1,
+                                        &filtered->energy[i])
+                        : STATUS_OK);
     }
     /* No filter makes more rows than it takes samples. */
-    TRY_OUT(memory_zeroed((size_t)samples + 1, sizeof *filtered->sums, "weights", &filtered->sums));
+    TRY(memory_zeroed((size_t)samples + 1, sizeof *filtered->sums, "weights", &filtered->sums));
     for (int i = 0; i < 2; i++) {
-        TRY_OUT(memory_zeroed((size_t)samples + 1, sizeof *filtered->lost[i], "weights",
-                              &filtered->lost[i]));
+        TRY(memory_zeroed((size_t)samples + 1, sizeof *filtered->lost[i], "weights",
+                          &filtered->lost[i]));
     }
     *out = memory_move(&filtered);
-out:
-    filtered_destroy(filtered);
-    return st;
+    return STATUS_OK;
 }
 
 /* Returns the sample with which row 0 of the stream begins. */

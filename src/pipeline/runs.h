@@ -77,6 +77,7 @@ status_t runs_find(const struct runs_scan *scan, uint32_t first_stream, uint32_t
 typedef struct filtered filtered_t;
 
 void filtered_destroy(filtered_t *filtered); /* takes NULL */
+SCOPED_END(filtered_destroy, filtered_t *)
 
 /* Creates the losses of the filters, for up to `samples` input samples at a time. The plan, which
  * must outlive it, has filters and no synthesis. Fails with DEVICE (memory). */

@@ -46,27 +46,25 @@ static void dumps_destroy(dumps_t *dumps)
     }
     MEMORY_FREE(dumps->open, dumps->weights, dumps->is_unread, dumps->holes, dumps);
 }
+SCOPED_END(dumps_destroy, dumps_t *)
 
 /* Dumps of a product and at most `streams` streams, or pairs of them, for blocks of up to
  * `block_units` units; `work` must outlive it. Fails with DEVICE (memory). */
 static status_t dumps_create(const struct channelise_plan *work, uint32_t product, uint32_t streams,
                              uint64_t block_units, dumps_t **out)
 {
-    status_t st = STATUS_OK;
     size_t rows = (size_t)channelise_plan_rows(work, product, block_units);
-    dumps_t *dumps = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *dumps, "weights", &dumps));
+    SCOPED(dumps_destroy_at) dumps_t *dumps = NULL;
+    TRY(memory_zeroed(1, sizeof *dumps, "weights", &dumps));
     dumps->spec = &work->products[product].spec;
     dumps->integrate = plan_ifs_output(&work->job->products[product]).integrate;
     dumps->stream_floats = (size_t)(plan_products_made_bytes(work, product, 1) / sizeof(float));
-    TRY_OUT(memory_zeroed(streams, sizeof *dumps->open, "weights", &dumps->open));
-    TRY_OUT(memory_zeroed(rows * streams, sizeof *dumps->weights, "weights", &dumps->weights));
-    TRY_OUT(memory_zeroed(rows * streams, 1, "weights", &dumps->is_unread));
-    TRY_OUT(memory_zeroed(rows, 1, "holes", &dumps->holes));
+    TRY(memory_zeroed(streams, sizeof *dumps->open, "weights", &dumps->open));
+    TRY(memory_zeroed(rows * streams, sizeof *dumps->weights, "weights", &dumps->weights));
+    TRY(memory_zeroed(rows * streams, 1, "weights", &dumps->is_unread));
+    TRY(memory_zeroed(rows, 1, "holes", &dumps->holes));
     *out = memory_move(&dumps);
-out:
-    dumps_destroy(dumps);
-    return st;
+    return STATUS_OK;
 }
 
 /* Begins a block of spectra: as if it lacked nothing. Dumps that an earlier block has begun go on,
@@ -329,25 +327,22 @@ static status_t weights_create_bank(weights_t *weights, uint64_t block_units)
 status_t weights_create(const struct channelise_plan *work, uint32_t bank, uint64_t block_units,
                         weights_t **out)
 {
-    status_t st = STATUS_OK;
-    weights_t *weights = NULL;
+    SCOPED(weights_destroy_at) weights_t *weights = NULL;
     *out = NULL;
     if (!work->banks[bank].has_weights && !work->shows_missing && !work->archive->losses.may_lack &&
         work->job->on_bad != ON_BAD_NAN) {
         return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed(1, sizeof *weights, "weights", &weights));
+    TRY(memory_zeroed(1, sizeof *weights, "weights", &weights));
     weights->work = work;
     weights->bank = &work->banks[bank];
     weights->number = bank;
     weights->is_partial = archive_count_partial(work->archive) > 0;
     weights->scan.coding = work->filters ? *filter_plan_coding(work->filters)
                                          : channelise_coding(&weights->bank->channelise);
-    TRY_OUT(work->is_bank ? weights_create_bank(weights, block_units) : STATUS_OK);
+    TRY(work->is_bank ? weights_create_bank(weights, block_units) : STATUS_OK);
     *out = memory_move(&weights);
-out:
-    weights_destroy(weights);
-    return st;
+    return STATUS_OK;
 }
 
 /* Adds `level` (of LOST_WHOLE) of the energies that weigh samples first .. end - 1, as the bank

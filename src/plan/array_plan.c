@@ -151,11 +151,10 @@ static const struct job_direction *array_job_direction(const struct job *job, ui
 /* Computes the delays of all stations in these directions. */
 static status_t array_make_delays(const struct channelise_plan *work, struct array_plan *plan)
 {
-    status_t st = STATUS_OK;
     const struct job *job = work->job;
     const struct archive *archive = work->archive;
     const double rate = archive->sample_rate_hz;
-    struct direction *directions = NULL;
+    SCOPED(free_at) struct direction *directions = NULL;
     struct array_aim aim = {.earth = plan->observer.earth,
                             .stations = plan->station_of,
                             .nstations = plan->stations,
@@ -163,18 +162,18 @@ static status_t array_make_delays(const struct channelise_plan *work, struct arr
                             .start = archive->sky.start,
                             .from_s = (double)archive->first_sample / rate,
                             .to_s = (double)(archive->first_sample + archive->samples) / rate};
-    TRY_OUT(memory_zeroed(aim.ndirections, sizeof *directions, "directions", &directions));
+    TRY(memory_zeroed(aim.ndirections, sizeof *directions, "directions", &directions));
     directions[0] = plan->centre;
     for (uint32_t i = 1; i < aim.ndirections; i++) {
         directions[i] = array_direction(array_job_direction(job, i));
     }
     aim.directions = directions;
-    TRY_OUT(array_table_delays(plan->table, &aim, plan->calc, plan->sources, &plan->delays));
+    TRY(array_table_delays(plan->table, &aim, plan->calc, plan->sources, &plan->delays));
     for (uint32_t i = 0; i < plan->stations && plan->is_shifted; i++) {
         double range[2];
         delay_range(plan->delays, plan->is_steered ? 0 : DELAY_CLOCK_ALONE, i, aim.from_s, aim.to_s,
                     range);
-        REQUIRE_OUT(
+        REQUIRE(
             fmax(fabs(range[0]), fabs(range[1])) * rate < (double)archive->samples, STATUS_USAGE,
             "%s: array: station %s is late by %.6g to %.6g s, more than the observation's %.6g s",
             job->path, plan->table->stations[plan->station_of[i]].name, range[0], range[1],
@@ -182,9 +181,7 @@ static status_t array_make_delays(const struct channelise_plan *work, struct arr
         plan->least = (int64_t)fmin((double)plan->least, floor(range[0] * rate));
         plan->most = (int64_t)fmax((double)plan->most, ceil(range[1] * rate));
     }
-out:
-    free(directions);
-    return st;
+    return STATUS_OK;
 }
 
 /* Finds the sources of the table of delays for the centre and the beams, by name. A centre without
@@ -257,20 +254,18 @@ uint32_t array_plan_stream(const struct array_plan *plan, const struct channelis
 
 status_t array_plan_create(const struct channelise_plan *work, struct array_plan **out)
 {
-    status_t st = STATUS_OK;
     const struct job *job = work->job;
     const struct archive *archive = work->archive;
     static const double rad_per_arcsec = rad_per_deg / 3600;
-    struct array_plan *plan = NULL;
+    SCOPED(array_plan_destroy_at) struct array_plan *plan = NULL;
     *out = NULL;
     if (!job->is_array) {
         return STATUS_OK;
     }
-    REQUIRE_OUT(archive->present[AXIS_STATION], STATUS_USAGE,
-                "%s: array: %s has no stations that it tells apart", job->path,
-                archive->parts[0].path);
-    TRY_OUT(memory_zeroed(1, sizeof *plan, "the array", &plan));
-    TRY_OUT(array_job_tables(job, &plan->tables));
+    REQUIRE(archive->present[AXIS_STATION], STATUS_USAGE,
+            "%s: array: %s has no stations that it tells apart", job->path, archive->parts[0].path);
+    TRY(memory_zeroed(1, sizeof *plan, "the array", &plan));
+    TRY(array_job_tables(job, &plan->tables));
     const struct beam_file *file = plan->tables.beams;
     plan->table = plan->tables.table;
     plan->calc = file && file->ncalc ? file->calc : plan->tables.calc;
@@ -278,8 +273,8 @@ status_t array_plan_create(const struct channelise_plan *work, struct array_plan
     plan->streams = archive->nstreams / plan->stations;
     plan->rate_hz = archive->sample_rate_hz;
     plan->is_shifted = !work->filters;
-    TRY_OUT(memory_zeroed(plan->stations, sizeof *plan->station_of, "stations", &plan->station_of));
-    TRY_OUT(array_table_match(plan->table, archive, plan->station_of));
+    TRY(memory_zeroed(plan->stations, sizeof *plan->station_of, "stations", &plan->station_of));
+    TRY(array_table_match(plan->table, archive, plan->station_of));
     plan->observer =
         (struct observer){.place = plan->table->reference,
                           .earth = {.ut1_utc_s = job->array.ut1_utc_s,
@@ -294,18 +289,15 @@ status_t array_plan_create(const struct channelise_plan *work, struct array_plan
     for (uint32_t i = 1; i <= job->nbeams + job->nproducts; i++) {
         on_sky |= array_job_direction(job, i)->kind == DIRECTION_RADEC;
     }
-    REQUIRE_OUT(
-        archive->sky.has_start || !on_sky, STATUS_USAGE,
-        "%s: array: delays towards the sky, and those of a table with an epoch, change with "
-        "time, but the archive does not say when it starts (input.layout.start sets it)",
-        job->path);
-    TRY_OUT(plan->calc ? array_find_sources(work, plan) : STATUS_OK);
-    TRY_OUT(array_make_delays(work, plan));
-    TRY_OUT(array_make_factors(job, plan));
+    REQUIRE(archive->sky.has_start || !on_sky, STATUS_USAGE,
+            "%s: array: delays towards the sky, and those of a table with an epoch, change with "
+            "time, but the archive does not say when it starts (input.layout.start sets it)",
+            job->path);
+    TRY(plan->calc ? array_find_sources(work, plan) : STATUS_OK);
+    TRY(array_make_delays(work, plan));
+    TRY(array_make_factors(job, plan));
     *out = memory_move(&plan);
-out:
-    array_plan_destroy(plan);
-    return st;
+    return STATUS_OK;
 }
 
 void array_plan_time(const struct channelise_plan *work, uint64_t at, uint64_t more,

@@ -72,6 +72,7 @@ status_t array_plan_create(const struct channelise_plan *work, struct array_plan
  * (memory). */
 status_t array_plan_settle(struct array_plan *plan, const struct channelise_plan *work);
 void array_plan_destroy(struct array_plan *plan); /* takes NULL */
+SCOPED_END(array_plan_destroy, struct array_plan *)
 
 /* Computes the time `more` / 2 samples after sample `at` of the filter banks' input: seconds after
  * sample 0 of the observation, as two doubles whose sum is the time (delay_at()). */

@@ -18,32 +18,31 @@ void beams_plan_destroy(struct beams_plan *plan)
 
 status_t beams_plan_create(const struct channelise_plan *work, struct beams_plan **out)
 {
-    status_t st = STATUS_OK;
     const struct job *job = work->job;
     const struct archive *seen = work->seen;
-    struct beams_plan *plan = NULL;
+    SCOPED(beams_plan_destroy_at) struct beams_plan *plan = NULL;
     int has_names = 0;
     *out = NULL;
     if (job->nbeams == 0) {
         return STATUS_OK;
     }
-    REQUIRE_OUT(
-        work->array && seen->present[AXIS_STATION] && seen->nselected[AXIS_BEAM] == 1, STATUS_USAGE,
-        "%s: beams are made of stations: expected `array`, and an archive with stations and at "
-        "most one beam selected",
-        job->path);
-    TRY_OUT(memory_zeroed(1, sizeof *plan, "beams", &plan));
+    REQUIRE(work->array && seen->present[AXIS_STATION] && seen->nselected[AXIS_BEAM] == 1,
+            STATUS_USAGE,
+            "%s: beams are made of stations: expected `array`, and an archive with stations and at "
+            "most one beam selected",
+            job->path);
+    TRY(memory_zeroed(1, sizeof *plan, "beams", &plan));
     plan->beams = job->nbeams;
-    TRY_OUT(memory_zeroed(plan->beams, sizeof *plan->selected, "beams", &plan->selected));
-    TRY_OUT(memory_zeroed(plan->beams, sizeof *plan->names, "beams", &plan->names));
+    TRY(memory_zeroed(plan->beams, sizeof *plan->selected, "beams", &plan->selected));
+    TRY(memory_zeroed(plan->beams, sizeof *plan->names, "beams", &plan->names));
     for (uint32_t i = 0; i < plan->beams; i++) {
         plan->selected[i] = i;
         plan->names[i] = job->beams[i].name;
         has_names += plan->names[i] != NULL;
     }
-    REQUIRE_OUT(has_names == 0 || has_names == (int)plan->beams, STATUS_USAGE,
-                "%s: %d of %u beams have a name, expected all or none", job->path, has_names,
-                plan->beams);
+    REQUIRE(has_names == 0 || has_names == (int)plan->beams, STATUS_USAGE,
+            "%s: %d of %u beams have a name, expected all or none", job->path, has_names,
+            plan->beams);
     plan->formed = *seen;
     plan->formed.count[AXIS_STATION] = 1;
     plan->formed.present[AXIS_STATION] = 0;
@@ -62,9 +61,7 @@ status_t beams_plan_create(const struct channelise_plan *work, struct beams_plan
         plan->formed.sky.dec_deg = job->beams[0].lat_deg;
     }
     *out = memory_move(&plan);
-out:
-    beams_plan_destroy(plan);
-    return st;
+    return STATUS_OK;
 }
 
 /* Seconds after sample 0 of the middle of spectra first .. first + count - 1 of a bank. */
@@ -215,18 +212,17 @@ static status_t beam_file_match(const struct beam_file *file, const struct archi
 /* Makes the weights of a file that the job names. */
 static status_t beams_make_weights(struct beams_plan *plan, const struct channelise_plan *work)
 {
-    status_t st = STATUS_OK;
     const struct beam_file *file = work->array->tables.beams;
     const uint32_t count = work->array->stations;
     const uint64_t coarse = work->seen->nselected[AXIS_CHAN];
-    uint32_t *stations = NULL;
+    SCOPED(free_at) uint32_t *stations = NULL;
     if (!file) {
         return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed(count, sizeof *stations, "stations", &stations));
-    TRY_OUT(beam_file_match(file, work->seen, stations));
-    TRY_OUT(memory_zeroed((size_t)plan->beams * count, 2 * sizeof *plan->factors, "weights",
-                          &plan->factors));
+    TRY(memory_zeroed(count, sizeof *stations, "stations", &stations));
+    TRY(beam_file_match(file, work->seen, stations));
+    TRY(memory_zeroed((size_t)plan->beams * count, 2 * sizeof *plan->factors, "weights",
+                      &plan->factors));
     for (uint32_t beam = 0; beam < plan->beams; beam++) {
         float left = 0;
         for (uint32_t i = 0; i < count; i++) {
@@ -234,20 +230,19 @@ static status_t beams_make_weights(struct beams_plan *plan, const struct channel
                 !array_plan_is_flagged(work->array, i) && !beams_is_none(file, beam, stations[i]);
             left += plan->factors[2 * (beam * count + i)] = (float)is_in;
         }
-        REQUIRE_OUT(left > 0, STATUS_USAGE,
-                    "%s: beam_weights: beam %u of %s has no station whose weight is not 0",
-                    work->job->path, beam, file->path);
+        REQUIRE(left > 0, STATUS_USAGE,
+                "%s: beam_weights: beam %u of %s has no station whose weight is not 0",
+                work->job->path, beam, file->path);
     }
     for (uint32_t i = 0; i < work->nbanks; i++) {
         const uint64_t each = work->banks[i].channelise.nchannels;
         const uint64_t lines = (uint64_t)file->sets * count * work->seen->nselected[AXIS_POL];
-        REQUIRE_OUT(
-            file->nfreq_hz > 0 || coarse * each % file->nfreqs == 0, STATUS_USAGE,
-            "%s: beam_weights: %s has weights of %u channels, which does not divide the %llu "
-            "that the filter bank makes, and no frequencies",
-            work->job->path, file->path, file->nfreqs, (unsigned long long)(coarse * each));
-        TRY_OUT(memory_zeroed((size_t)(lines * coarse), (size_t)each * 2 * sizeof **plan->weights,
-                              "weights", &plan->weights[i]));
+        REQUIRE(file->nfreq_hz > 0 || coarse * each % file->nfreqs == 0, STATUS_USAGE,
+                "%s: beam_weights: %s has weights of %u channels, which does not divide the %llu "
+                "that the filter bank makes, and no frequencies",
+                work->job->path, file->path, file->nfreqs, (unsigned long long)(coarse * each));
+        TRY(memory_zeroed((size_t)(lines * coarse), (size_t)each * 2 * sizeof **plan->weights,
+                          "weights", &plan->weights[i]));
         beams_fill(file, work, i, stations, plan->weights[i]);
         for (uint64_t k = 0; k < lines * coarse * each && file->sets > 1; k++) {
             const uint64_t pair = k / (lines / file->sets / count * coarse * each);
@@ -255,9 +250,7 @@ static status_t beams_make_weights(struct beams_plan *plan, const struct channel
             plan->weights[i][2 * k + 1] *= plan->factors[2 * pair];
         }
     }
-out:
-    free(stations);
-    return st;
+    return STATUS_OK;
 }
 
 status_t beams_plan_settle(struct beams_plan *plan, const struct channelise_plan *work)

@@ -26,6 +26,7 @@ status_t beams_plan_create(const struct channelise_plan *work, struct beams_plan
  * in the file of weights than in the archive; with DEVICE (memory). */
 status_t beams_plan_settle(struct beams_plan *plan, const struct channelise_plan *work);
 void beams_plan_destroy(struct beams_plan *plan); /* takes NULL */
+SCOPED_END(beams_plan_destroy, struct beams_plan *)
 
 /* Beams whose products are a group of streams, and their delays at both ends of the step of the
  * grid of times (array_plan.h) at which a bank was last: they serve many runs. */

@@ -320,38 +320,32 @@ static status_t plan_count_spectra(struct channelise_plan *work)
 /* Whether samples of a stream are side by side. */
 static status_t plan_settle_order(struct channelise_plan *work)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = work->archive;
     uint64_t bytes = sample_bytes(archive->format, archive->is_complex);
-    struct slab *slab = NULL;
+    SCOPED(slab_destroy_at) struct slab *slab = NULL;
     if (work->filters) {
         return STATUS_OK;
     }
-    TRY_OUT(slab_create(archive, stream_range(0, archive->nstreams), &slab));
+    TRY(slab_create(archive, stream_range(0, archive->nstreams), &slab));
     for (uint32_t i = 0; i < work->nbanks; i++) {
         work->banks[i].channelise.is_interleaved = slab->width != bytes;
     }
-out:
-    slab_destroy(slab);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t plan_count_bytes(struct channelise_plan *work)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = work->archive;
     uint64_t chunks = chunk_count(&work->chunking) / chunk_groups(&work->chunking);
-    struct slab *slab = NULL;
-    TRY_OUT(slab_create(archive, stream_range(0, archive->nstreams), &slab));
+    SCOPED(slab_destroy_at) struct slab *slab = NULL;
+    TRY(slab_create(archive, stream_range(0, archive->nstreams), &slab));
     struct overlap_rows all[FILTER_PLAN_ROWS];
-    TRY_OUT(channelise_plan_samples(work, 0, work->chunking.spectra, 1, all));
+    TRY(channelise_plan_samples(work, 0, work->chunking.spectra, 1, all));
     uint64_t samples = (uint64_t)(all[0].end - all[0].first);
     work->input_bytes = slab_bytes(slab, samples);
     work->read_bytes =
         work->groups.read_bytes * (samples + (chunks - 1) * channelise_plan_shared(work));
-out:
-    slab_destroy(slab);
-    return st;
+    return STATUS_OK;
 }
 
 /* Leaves out the samples at both ends that not all stations have, after their delays. */
@@ -408,9 +402,8 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
                                 enum backend_kind backend, uint32_t threads,
                                 const struct channelise_plan_cut *cut, struct channelise_plan **out)
 {
-    status_t st = STATUS_OK;
-    struct channelise_plan *work = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *work, "the plan", &work));
+    SCOPED(channelise_plan_destroy_at) struct channelise_plan *work = NULL;
+    TRY(memory_zeroed(1, sizeof *work, "the plan", &work));
     work->job = job;
     work->is_bank = job->nbanks > 0;
     work->nbanks = work->is_bank ? job->nbanks : 1;
@@ -418,33 +411,33 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
     work->threads = threads;
     work->archive = archive;
     work->is_judged = cut && cut->is_judged;
-    TRY_OUT(filter_plan_create(job, archive, backend, threads, cut ? cut->filters : NULL,
-                               &work->filters));
-    TRY_OUT(work->filters ? filter_plan_words(work->filters, &work->filter_words) : STATUS_OK);
+    TRY(filter_plan_create(job, archive, backend, threads, cut ? cut->filters : NULL,
+                           &work->filters));
+    TRY(work->filters ? filter_plan_words(work->filters, &work->filter_words) : STATUS_OK);
     work->seen = work->filters ? filter_plan_seen(work->filters) : archive;
-    TRY_OUT(array_plan_create(work, &work->array));
-    TRY_OUT(work->array ? plan_trim(work) : STATUS_OK);
-    TRY_OUT(beams_plan_create(work, &work->beams));
+    TRY(array_plan_create(work, &work->array));
+    TRY(work->array ? plan_trim(work) : STATUS_OK);
+    TRY(beams_plan_create(work, &work->beams));
     work->formed = work->beams ? &work->beams->formed : work->seen;
-    TRY_OUT(memory_zeroed(job->nproducts, sizeof *work->products, "products", &work->products));
-    TRY_OUT(plan_count_spectra(work));
+    TRY(memory_zeroed(job->nproducts, sizeof *work->products, "products", &work->products));
+    TRY(plan_count_spectra(work));
     plan_settle_weights(work, cut);
     for (uint32_t i = 0; i < work->nbanks; i++) {
         plan_set_channelise(work, &work->banks[i]);
-        TRY_OUT(plan_settle_kept(work, &work->banks[i]));
-        TRY_OUT(plan_set_outputs(work, &work->banks[i]));
+        TRY(plan_settle_kept(work, &work->banks[i]));
+        TRY(plan_set_outputs(work, &work->banks[i]));
     }
-    TRY_OUT(work->array ? array_plan_settle(work->array, work) : STATUS_OK);
-    TRY_OUT(work->beams ? beams_plan_settle(work->beams, work) : STATUS_OK);
-    TRY_OUT(plan_products_settle(work));
-    TRY_OUT(plan_settle_order(work));
+    TRY(work->array ? array_plan_settle(work->array, work) : STATUS_OK);
+    TRY(work->beams ? beams_plan_settle(work->beams, work) : STATUS_OK);
+    TRY(plan_products_settle(work));
+    TRY(plan_settle_order(work));
     work->wanted_block = cut ? cut->block : 0;
     work->judged = cut ? cut->judged : NULL;
-    TRY_OUT(channelise_cut(work, cut ? cut->begun : NULL));
-    TRY_OUT(plan_count_bytes(work));
+    TRY(channelise_cut(work, cut ? cut->begun : NULL));
+    TRY(plan_count_bytes(work));
     /* Last, because they may be large: a budget that is too small is found before. */
     for (uint32_t i = 0; i < work->nbanks && work->is_bank; i++) {
-        TRY_OUT(plan_make_coefficients(work, &work->banks[i]));
+        TRY(plan_make_coefficients(work, &work->banks[i]));
     }
     for (uint32_t i = 0; i < job->nproducts; i++) {
         const struct channelise_plan_bank *bank = channelise_plan_bank_of(work, i);
@@ -453,9 +446,7 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
         work->products[i].spec.bank.has_cutoff = bank->job && bank->job->window.kind != WINDOW_FILE;
     }
     *out = memory_move(&work);
-out:
-    channelise_plan_destroy(work);
-    return st;
+    return STATUS_OK;
 }
 
 void channelise_plan_drop_coefficients(struct channelise_plan *work)

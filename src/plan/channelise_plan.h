@@ -134,6 +134,7 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
                                 const struct channelise_plan_cut *cut,
                                 struct channelise_plan **out);
 void channelise_plan_destroy(struct channelise_plan *work); /* takes NULL */
+SCOPED_END(channelise_plan_destroy, struct channelise_plan *)
 /* Frees the coefficients of all banks, also those of products' specs (spec.bank.coeff), when they
  * are no longer needed. Takes NULL. */
 void channelise_plan_drop_coefficients(struct channelise_plan *work);

@@ -85,28 +85,24 @@ static unsigned plan_number_of(const struct dedisperse_plan *d)
  * or the products of two polarisations that rawspec writes. */
 static status_t plan_check_sum(const struct dedisperse_plan *d)
 {
-    status_t st = STATUS_OK;
     enum { FULL = 4 };
     const struct fbh5 *fbh5 = d->fbh5;
-    struct text powers = {0};
-    REQUIRE_OUT(
-        fbh5->is_ours || fbh5->pols || fbh5->nifs != FULL || d->what->nifs > 0, STATUS_USAGE,
-        "%s: %s does not say what its 4 pols are (pol_type), and Stokes parameters or products "
-        "of polarisations have no meaningful sum: dedisperse.%u.pols: which are added up?",
-        d->job->path, fbh5->path, plan_number_of(d));
+    SCOPED(text_free) struct text powers = {0};
+    REQUIRE(fbh5->is_ours || fbh5->pols || fbh5->nifs != FULL || d->what->nifs > 0, STATUS_USAGE,
+            "%s: %s does not say what its 4 pols are (pol_type), and Stokes parameters or products "
+            "of polarisations have no meaningful sum: dedisperse.%u.pols: which are added up?",
+            d->job->path, fbh5->path, plan_number_of(d));
     for (uint32_t i = 0; i < d->nifs; i++) {
         if (d->nifs > 1 && !fbh5_is_power(fbh5, d->ifs[i])) {
-            TRY_OUT(fbh5_powers(fbh5, &powers));
-            TRY_OUT(report_fail(
-                STATUS_USAGE,
-                "%s: the pols of %s are %s, and a sum with number %u means nothing: "
-                "dedisperse.%u.pols: one of them, or powers: %s",
-                d->job->path, fbh5->path, fbh5->pols, d->ifs[i], plan_number_of(d), powers.data));
+            TRY(fbh5_powers(fbh5, &powers));
+            TRY(report_fail(STATUS_USAGE,
+                            "%s: the pols of %s are %s, and a sum with number %u means nothing: "
+                            "dedisperse.%u.pols: one of them, or powers: %s",
+                            d->job->path, fbh5->path, fbh5->pols, d->ifs[i], plan_number_of(d),
+                            powers.data));
         }
     }
-out:
-    text_free(&powers);
-    return st;
+    return STATUS_OK;
 }
 
 /* Settles the ifs that are added up, in the file's order. */
@@ -486,28 +482,25 @@ status_t dedisperse_plan_create(const struct job *job, uint32_t number, const st
                                 enum backend_kind backend, uint32_t threads,
                                 const struct chunking *begun, struct dedisperse_plan **out)
 {
-    status_t st = STATUS_OK;
-    struct dedisperse_plan *d = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *d, "the plan", &d));
+    SCOPED(dedisperse_plan_destroy_at) struct dedisperse_plan *d = NULL;
+    TRY(memory_zeroed(1, sizeof *d, "the plan", &d));
     d->job = job;
     d->what = &job->dedisperse[number];
     d->fbh5 = fbh5;
     d->backend = backend;
     d->threads = threads;
-    TRY_OUT(fbh5_check_dispersed(fbh5));
-    TRY_OUT(plan_settle_ifs(d));
-    TRY_OUT(plan_settle_mask(d));
+    TRY(fbh5_check_dispersed(fbh5));
+    TRY(plan_settle_ifs(d));
+    TRY(plan_settle_mask(d));
     plan_settle_input(d);
-    TRY_OUT(plan_settle_constant(d));
-    TRY_OUT(plan_make_delays(d));
-    TRY_OUT(plan_settle_outputs(d));
+    TRY(plan_settle_constant(d));
+    TRY(plan_make_delays(d));
+    TRY(plan_settle_outputs(d));
     plan_describe_product(d);
-    TRY_OUT(plan_describe_search(d));
-    TRY_OUT(dedisperse_plan_cut(d, begun));
+    TRY(plan_describe_search(d));
+    TRY(dedisperse_plan_cut(d, begun));
     *out = memory_move(&d);
-out:
-    dedisperse_plan_destroy(d);
-    return st;
+    return STATUS_OK;
 }
 
 /* Lists them likewise, one a line. Fails with DEVICE (memory). */
@@ -532,24 +525,23 @@ out:
 status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t product,
                                  struct fbh5 **out)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = work->seen;
     const struct product_spec *spec = &work->products[product].spec;
     struct time_axis time = product_time(spec);
-    struct text pols = {0};
-    struct fbh5 *fbh5 = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *fbh5, "a filterbank", &fbh5));
-    TRY_OUT(memory_text(work->job->products[product].file, &fbh5->path));
-    TRY_OUT(memory_text(archive->sky.source, &fbh5->sky.source));
-    TRY_OUT(memory_text(archive->sky.telescope, &fbh5->sky.telescope));
+    SCOPED(text_free) struct text pols = {0};
+    SCOPED(fbh5_destroy_at) struct fbh5 *fbh5 = NULL;
+    TRY(memory_zeroed(1, sizeof *fbh5, "a filterbank", &fbh5));
+    TRY(memory_text(work->job->products[product].file, &fbh5->path));
+    TRY(memory_text(archive->sky.source, &fbh5->sky.source));
+    TRY(memory_text(archive->sky.telescope, &fbh5->sky.telescope));
     if (archive->sky.has_position) { /* as it is read back */
         fbh5->head.raj_hours = archive->sky.ra_deg / 15;
         fbh5->head.dej_degrees = archive->sky.dec_deg;
         fbh5_settle_position(fbh5);
     }
-    TRY_OUT(ifs_pol_type(spec, &pols));
-    TRY_OUT(memory_text(pols.data, &fbh5->pols));
-    TRY_OUT(ifs_list(spec, &fbh5->pol_names));
+    TRY(ifs_pol_type(spec, &pols));
+    TRY(memory_text(pols.data, &fbh5->pols));
+    TRY(ifs_list(spec, &fbh5->pol_names));
     fbh5->is_ours = 1;
     fbh5->sample_bytes = sizeof(float);
     fbh5->rows = spec->rows;
@@ -560,17 +552,17 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
     fbh5->sky.start = archive->sky.start;
     fbh5->time.first = time.first;
     fbh5->reach = REACH_PIECES;
-    TRY_OUT(memory_zeroed(fbh5->nchannels, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));
+    TRY(memory_zeroed(fbh5->nchannels, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));
     for (uint32_t c = 0; c < fbh5->nchannels; c++) {
         fbh5->freq_hz[c] = bank_frequency(spec, c);
-        REQUIRE_OUT(fbh5->freq_hz[c] > 0, STATUS_USAGE,
-                    "%s: channel %u of %s would be at %g Hz: only frequencies above 0 can be "
-                    "dedispersed (input.layout.freq_hz says where the band lies)",
-                    work->job->path, c, fbh5->path, fbh5->freq_hz[c]);
+        REQUIRE(fbh5->freq_hz[c] > 0, STATUS_USAGE,
+                "%s: channel %u of %s would be at %g Hz: only frequencies above 0 can be "
+                "dedispersed (input.layout.freq_hz says where the band lies)",
+                work->job->path, c, fbh5->path, fbh5->freq_hz[c]);
     }
     if (archive->coherent.delay_hz) {
-        TRY_OUT(memory_zeroed(fbh5->nchannels, sizeof *fbh5->coherent.delay_hz, "frequencies",
-                              &fbh5->coherent.delay_hz));
+        TRY(memory_zeroed(fbh5->nchannels, sizeof *fbh5->coherent.delay_hz, "frequencies",
+                          &fbh5->coherent.delay_hz));
         fbh5->coherent.dm = archive->coherent.dm;
         fbh5->coherent.constant = archive->coherent.constant;
     }
@@ -578,8 +570,5 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
         fbh5->coherent.delay_hz[c] = bank_delay(spec, c);
     }
     *out = memory_move(&fbh5);
-out:
-    text_free(&pols);
-    fbh5_destroy(fbh5);
-    return st;
+    return STATUS_OK;
 }

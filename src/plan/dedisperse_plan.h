@@ -77,6 +77,7 @@ status_t dedisperse_plan_create(const struct job *job, uint32_t number, const st
                                 enum backend_kind backend, uint32_t threads,
                                 const struct chunking *begun, struct dedisperse_plan **out);
 void dedisperse_plan_destroy(struct dedisperse_plan *dedispersion); /* takes NULL */
+SCOPED_END(dedisperse_plan_destroy, struct dedisperse_plan *)
 
 /* Describes the filterbank that a power product of the work will be; *out is for fbh5_destroy().
  * Fails with USAGE (channels that are not above 0 Hz), DEVICE (memory). */

@@ -54,12 +54,11 @@ static void group_widen_steps(const struct subbands *steps, uint32_t nchannels, 
 
 status_t dm_ranges_create(struct dedisperse_plan *d)
 {
-    status_t st = STATUS_OK;
     uint32_t nchannels = d->delays.nchannels;
-    uint32_t *row = NULL;
-    TRY_OUT(memory_zeroed(nchannels, sizeof *row, "delays", &row));
-    TRY_OUT(memory_zeroed(d->delays.ndms, sizeof *d->each.least, "delays", &d->each.least));
-    TRY_OUT(memory_zeroed(d->delays.ndms, sizeof *d->each.most, "delays", &d->each.most));
+    SCOPED(free_at) uint32_t *row = NULL;
+    TRY(memory_zeroed(nchannels, sizeof *row, "delays", &row));
+    TRY(memory_zeroed(d->delays.ndms, sizeof *d->each.least, "delays", &d->each.least));
+    TRY(memory_zeroed(d->delays.ndms, sizeof *d->each.most, "delays", &d->each.most));
     for (uint32_t dm = 0; dm < d->delays.ndms; dm++) {
         uint32_t least = UINT32_MAX;
         uint32_t most = 0;
@@ -76,9 +75,7 @@ status_t dm_ranges_create(struct dedisperse_plan *d)
         d->each.most[dm] = most;
     }
     d->overlap = overlap_delays(d->each.least, d->each.most);
-out:
-    free(row);
-    return st;
+    return STATUS_OK;
 }
 
 int dedisperse_plan_is_level(const struct dedisperse_plan *d, uint32_t dm)
@@ -166,17 +163,15 @@ static status_t group_copy_steps(const struct dedisperse_plan *d, uint32_t first
 status_t dm_group_create(const struct dedisperse_plan *d, uint32_t first, uint32_t count,
                          struct dm_group *out)
 {
-    status_t st = STATUS_OK;
+    SCOPED(dm_group_free)
     struct dm_group group = {.delays = {.nchannels = d->delays.nchannels, .ndms = count}};
     dm_group_span(d, first, count, &group.base, &group.delays.largest);
     group.overlap = overlap_delay(0, group.delays.largest);
-    TRY_OUT(group_copy_table(d, first, count, &group));
-    TRY_OUT(d->what->is_two_step ? group_copy_steps(d, first, count, &group) : STATUS_OK);
+    TRY(group_copy_table(d, first, count, &group));
+    TRY(d->what->is_two_step ? group_copy_steps(d, first, count, &group) : STATUS_OK);
     *out = group;
     group = (struct dm_group){0};
-out:
-    dm_group_free(&group);
-    return st;
+    return STATUS_OK;
 }
 
 void dm_group_free(struct dm_group *group)

@@ -174,42 +174,34 @@ status_t filter_coefficients_deripple(const struct job *job, uint32_t number,
                                       const struct sky_band *band,
                                       const struct job_filter_deripple *what, struct deripple *out)
 {
-    status_t st = STATUS_OK;
     const struct job_filter *filter = &job->filters[number];
     const struct telescope *telescope = telescope_find(what->prototype);
-    struct text who = {0};
-    struct text names = {0};
+    SCOPED(text_free) struct text who = {0};
+    SCOPED(text_free) struct text names = {0};
     uint32_t points = telescope ? telescope->points : what->points;
-    TRY_OUT(telescope_add_names(&names));
-    REQUIRE_OUT(
-        points > 0, STATUS_USAGE,
-        "%s: filter.%u: deripple.points is missing, expected how many coefficients %s has for "
-        "each channel (or a prototype that is one of %s)",
-        job->path, number, what->prototype, names.data);
-    REQUIRE_OUT(!telescope || what->points == 0 || what->points == points, STATUS_USAGE,
-                "%s: filter.%u: deripple.points is %u, but %s has %u", job->path, number,
-                what->points, what->prototype, points);
-    REQUIRE_OUT(
-        band->is_complex, STATUS_USAGE,
-        "%s: filter.%u: deripple is for coarse channels of complex samples, but these are real",
-        job->path, number);
-    REQUIRE_OUT(
-        !filter->is_complex, STATUS_USAGE,
-        "%s: filter.%u: deripple.prototype: %s has complex coefficients, expected real ones",
-        job->path, number, what->prototype);
+    TRY(telescope_add_names(&names));
+    REQUIRE(points > 0, STATUS_USAGE,
+            "%s: filter.%u: deripple.points is missing, expected how many coefficients %s has for "
+            "each channel (or a prototype that is one of %s)",
+            job->path, number, what->prototype, names.data);
+    REQUIRE(!telescope || what->points == 0 || what->points == points, STATUS_USAGE,
+            "%s: filter.%u: deripple.points is %u, but %s has %u", job->path, number, what->points,
+            what->prototype, points);
+    REQUIRE(band->is_complex, STATUS_USAGE,
+            "%s: filter.%u: deripple is for coarse channels of complex samples, but these are real",
+            job->path, number);
+    REQUIRE(!filter->is_complex, STATUS_USAGE,
+            "%s: filter.%u: deripple.prototype: %s has complex coefficients, expected real ones",
+            job->path, number, what->prototype);
     for (uint32_t i = 0; i < number; i++) {
-        REQUIRE_OUT(job->filters[i].decimate == 1, STATUS_USAGE,
-                    "%s: filter.%u: deripple takes whole coarse channels, but filter.%u decimates "
-                    "them: expected it before that one",
-                    job->path, number, i);
+        REQUIRE(job->filters[i].decimate == 1, STATUS_USAGE,
+                "%s: filter.%u: deripple takes whole coarse channels, but filter.%u decimates "
+                "them: expected it before that one",
+                job->path, number, i);
     }
-    TRY_OUT(text_add(&who, "%s: filter.%u: deripple.prototype: %s", job->path, number,
-                     what->prototype));
-    TRY_OUT(deripple_make(who.data, filter->taps, filter->ntaps, points, band->oversample, out));
-out:
-    text_free(&who);
-    text_free(&names);
-    return st;
+    TRY(text_add(&who, "%s: filter.%u: deripple.prototype: %s", job->path, number,
+                 what->prototype));
+    return deripple_make(who.data, filter->taps, filter->ntaps, points, band->oversample, out);
 }
 
 static status_t coefficients_make_deripple(const struct making *m, struct filter_coefficients *out)
@@ -232,18 +224,15 @@ out:
 status_t filter_coefficients_make(const struct job *job, uint32_t number,
                                   const struct sky_band *band, struct filter_coefficients *out)
 {
-    status_t st = STATUS_OK;
-    struct filter_coefficients made = {.coeff = NULL};
+    SCOPED(filter_coefficients_free) struct filter_coefficients made = {.coeff = NULL};
     const struct making m = {job, number, filter_coefficients_of(job, number), band};
-    TRY_OUT(m.filter->source == FILTER_DESIGN     ? coefficients_make_design(&m, &made)
-            : m.filter->source == FILTER_DERIPPLE ? coefficients_make_deripple(&m, &made)
-                                                  : coefficients_copy(&m, &made));
+    TRY(m.filter->source == FILTER_DESIGN     ? coefficients_make_design(&m, &made)
+        : m.filter->source == FILTER_DERIPPLE ? coefficients_make_deripple(&m, &made)
+                                              : coefficients_copy(&m, &made));
     made.delay = fir_delay(made.coeff, made.taps, made.is_complex);
     *out = made;
     made.coeff = NULL;
-out:
-    filter_coefficients_free(&made);
-    return st;
+    return STATUS_OK;
 }
 
 void filter_coefficients_free(struct filter_coefficients *coefficients)

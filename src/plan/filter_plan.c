@@ -114,18 +114,17 @@ static status_t filter_plan_make_coefficients(const struct job *job, uint32_t nu
                                               const struct archive *in,
                                               struct filter_plan_stage *stage)
 {
-    status_t st = STATUS_OK;
     struct filter_coefficients *made = &stage->made;
-    double *centres = NULL;
+    SCOPED(free_at) double *centres = NULL;
     uint32_t count = in->nselected[AXIS_CHAN];
     struct sky_band band = filter_plan_band(in);
-    TRY_OUT(memory_zeroed(count, sizeof *centres, "frequencies", &centres));
+    TRY(memory_zeroed(count, sizeof *centres, "frequencies", &centres));
     for (uint32_t i = 0; i < count && in->freq_hz; i++) {
         centres[i] = in->freq_hz[in->selected[AXIS_CHAN][i]];
     }
     band.centre_hz = centres;
     band.ncentres = count;
-    TRY_OUT(filter_coefficients_make(job, number, &band, made));
+    TRY(filter_coefficients_make(job, number, &band, made));
     for (size_t i = 0; i < (size_t)made->taps * (made->is_complex ? 2 : 1); i++) {
         made->coeff[i] *= in->scale;
     }
@@ -135,9 +134,7 @@ static status_t filter_plan_make_coefficients(const struct job *job, uint32_t nu
     stage->spec.first = 1 - (int64_t)made->taps;
     stage->delay = filter_coefficients_of(job, number)->keeps_delay ? 0 : made->delay;
     stage->spec.is_complex_out = made->is_complex || in->is_complex;
-out:
-    free(centres);
-    return st;
+    return STATUS_OK;
 }
 
 /* Tabulates the correction of the ripple, which many responses need at the same frequencies. */
@@ -402,25 +399,22 @@ status_t filter_plan_create(const struct job *job, const struct archive *archive
                             enum backend_kind backend, uint32_t threads,
                             const struct filter_choice *choices, struct filter_plan **out)
 {
-    status_t st = STATUS_OK;
-    struct filter_plan *plan = NULL;
+    SCOPED(filter_plan_destroy_at) struct filter_plan *plan = NULL;
     uint32_t count = job->nfilters > 0 ? job->nfilters : job->nbanks == 0 && !job->is_synthesised;
     *out = NULL;
     if (count == 0 && !job->is_synthesised) {
         return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed(1, sizeof *plan, "the plan of filters", &plan));
+    TRY(memory_zeroed(1, sizeof *plan, "the plan of filters", &plan));
     plan->samples = (struct overlap_rows){(int64_t)archive->first_sample,
                                           (int64_t)(archive->first_sample + archive->samples)};
-    TRY_OUT(synthesis_plan_create(job, archive, plan->samples, threads, &plan->synthesis));
+    TRY(synthesis_plan_create(job, archive, plan->samples, threads, &plan->synthesis));
     for (uint32_t i = 0; i < count; i++) {
         const struct archive *in = filter_plan_count(plan) > 0 ? filter_plan_seen(plan) : archive;
-        TRY_OUT(filter_plan_add(job, backend, threads, choices ? &choices[i] : NULL, in, plan));
+        TRY(filter_plan_add(job, backend, threads, choices ? &choices[i] : NULL, in, plan));
     }
     *out = memory_move(&plan);
-out:
-    filter_plan_destroy(plan);
-    return st;
+    return STATUS_OK;
 }
 
 void filter_plan_destroy(struct filter_plan *plan)

@@ -49,6 +49,7 @@ status_t filter_plan_create(const struct job *job, const struct archive *archive
                             enum backend_kind backend, uint32_t threads,
                             const struct filter_choice *choices, struct filter_plan **out);
 void filter_plan_destroy(struct filter_plan *plan); /* takes NULL */
+SCOPED_END(filter_plan_destroy, struct filter_plan *)
 
 /* Returns the voltages after the last filter. */
 const struct archive *filter_plan_seen(const struct filter_plan *plan);

@@ -120,19 +120,14 @@ static status_t flag_mask_take_line(flag_mask_t *mask, size_t line, char *text)
 
 static status_t flag_mask_read_text(flag_mask_t *mask)
 {
-    status_t st = STATUS_OK;
-    char *text = NULL;
+    SCOPED(free_at) char *text = NULL;
     size_t room = 0;
-    FILE *file = NULL;
-    TRY_OUT(text_open(mask->path, "the mask ", 0, &file));
+    SCOPED(text_close_at) FILE *file = NULL;
+    TRY(text_open(mask->path, "the mask ", 0, &file));
     for (size_t line = 1; getline(&text, &room, file) >= 0; line++) {
-        TRY_OUT(flag_mask_take_line(mask, line, text));
+        TRY(flag_mask_take_line(mask, line, text));
     }
-    REQUIRE_OUT(!ferror(file), STATUS_DATA, "cannot read %s: %s", mask->path, strerror(errno));
-out:
-    text_close(file);
-    free(text);
-    return st;
+    return REQUIRED(!ferror(file), STATUS_DATA, "cannot read %s: %s", mask->path, strerror(errno));
 }
 
 /* ---- a product ---- */
@@ -301,42 +296,36 @@ uint64_t flag_mask_bytes(const flag_mask_t *mask)
 
 static status_t flag_mask_is_hdf5(const char *path, int *out)
 {
-    status_t st = STATUS_OK;
     static const char signature[] = "\211HDF\r\n\032\n";
     char first[sizeof signature - 1] = "";
-    FILE *file = NULL;
-    TRY_OUT(text_open(path, "the mask ", 0, &file));
+    SCOPED(text_close_at) FILE *file = NULL;
+    TRY(text_open(path, "the mask ", 0, &file));
     *out = fread(first, 1, sizeof first, file) == sizeof first &&
            memcmp(first, signature, sizeof first) == 0;
-out:
-    text_close(file);
-    return st;
+    return STATUS_OK;
 }
 
 status_t flag_mask_create(const char *path, const struct product_spec *spec, flag_mask_t **out)
 {
-    status_t st = STATUS_OK;
-    flag_mask_t *mask = NULL;
+    SCOPED(flag_mask_destroy_at) flag_mask_t *mask = NULL;
     int is_hdf5 = 0;
-    TRY_OUT(memory_zeroed(1, sizeof *mask, "a mask", &mask));
+    TRY(memory_zeroed(1, sizeof *mask, "a mask", &mask));
     mask->fd = -1;
     mask->row_at = UINT64_MAX;
     mask->time = flagged_time(spec);
     mask->channels = bank_channels(spec);
     mask->ifs = flagged_ifs(spec);
     mask->width_hz = archive_chan_width_hz(spec->archive) / spec->bank.channels;
-    TRY_OUT(memory_text(path, &mask->path));
-    TRY_OUT(memory_zeroed((size_t)mask->channels, sizeof *mask->by_hz, "a mask", &mask->by_hz));
+    TRY(memory_text(path, &mask->path));
+    TRY(memory_zeroed((size_t)mask->channels, sizeof *mask->by_hz, "a mask", &mask->by_hz));
     for (uint64_t i = 0; i < mask->channels; i++) {
         mask->by_hz[i] = (struct place){bank_channel(spec, i), i};
     }
     qsort(mask->by_hz, (size_t)mask->channels, sizeof *mask->by_hz, compare_f64);
-    TRY_OUT(flag_mask_is_hdf5(path, &is_hdf5));
-    TRY_OUT(is_hdf5 ? flag_mask_read_product(mask, spec->archive) : flag_mask_read_text(mask));
+    TRY(flag_mask_is_hdf5(path, &is_hdf5));
+    TRY(is_hdf5 ? flag_mask_read_product(mask, spec->archive) : flag_mask_read_text(mask));
     *out = memory_move(&mask);
-out:
-    flag_mask_destroy(mask);
-    return st;
+    return STATUS_OK;
 }
 
 void flag_mask_destroy(flag_mask_t *mask)

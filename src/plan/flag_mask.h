@@ -25,6 +25,7 @@ typedef struct flag_mask flag_mask_t;
  * Fails with DATA: file, line or dataset, expected value; with DEVICE, STOPPED. */
 status_t flag_mask_create(const char *path, const struct product_spec *spec, flag_mask_t **out);
 void flag_mask_destroy(flag_mask_t *mask); /* takes NULL */
+SCOPED_END(flag_mask_destroy, flag_mask_t *)
 
 /* Returns the bytes that a mask keeps; 0 for NULL. */
 uint64_t flag_mask_bytes(const flag_mask_t *mask);

@@ -235,11 +235,10 @@ struct droop_table {
 
 static status_t droop_read(const char *path, struct droop_table *table)
 {
-    status_t st = STATUS_OK;
-    char *text = NULL;
+    SCOPED(free_at) char *text = NULL;
     size_t room = 0;
-    FILE *file = NULL;
-    TRY_OUT(text_open(path, "the droop in ", 0, &file));
+    SCOPED(text_close_at) FILE *file = NULL;
+    TRY(text_open(path, "the droop in ", 0, &file));
     for (size_t line = 1; getline(&text, &room, file) >= 0; line++) {
         double point[2] = {0, 0};
         char *rest = NULL;
@@ -252,21 +251,16 @@ static status_t droop_read(const char *path, struct droop_table *table)
         int ok = second && !strtok_r(NULL, blanks, &rest) && units_parse_f64(word, &point[0]) &&
                  units_parse_f64(second, &point[1]) && point[1] > 0;
         ok = ok && (table->count == 0 || point[0] > table->points[table->count - 1][0]);
-        REQUIRE_OUT(
-            ok, STATUS_DATA,
-            "%s, line %zu: expected Hz from a coarse channel's centre, more than before, and a "
-            "gain in power above 0",
-            path, line);
-        TRY_OUT(memory_grown(table->count + 1, sizeof *table->points, "a table", &table->points));
+        REQUIRE(ok, STATUS_DATA,
+                "%s, line %zu: expected Hz from a coarse channel's centre, more than before, and a "
+                "gain in power above 0",
+                path, line);
+        TRY(memory_grown(table->count + 1, sizeof *table->points, "a table", &table->points));
         memcpy(table->points[table->count++], point, sizeof point);
     }
-    REQUIRE_OUT(!ferror(file), STATUS_DATA, "cannot read %s: %s", path, strerror(errno));
-    REQUIRE_OUT(table->count >= 2, STATUS_DATA,
-                "%s: expected at least two lines of a frequency and a gain", path);
-out:
-    text_close(file);
-    free(text);
-    return st;
+    REQUIRE(!ferror(file), STATUS_DATA, "cannot read %s: %s", path, strerror(errno));
+    return REQUIRED(table->count >= 2, STATUS_DATA,
+                    "%s: expected at least two lines of a frequency and a gain", path);
 }
 
 static double droop_look_up(const struct droop_table *table, double hz)
@@ -306,38 +300,34 @@ out:
  * DATA: file, line, what was expected; USAGE: no channel gets through; DEVICE (memory). */
 static status_t droop_settle(const struct channelise_plan *work, uint32_t i, double **out)
 {
-    status_t st = STATUS_OK;
     const struct job_product *job = &work->job->products[i];
     const struct product_spec *spec = &work->products[i].spec;
     uint64_t count = bank_channels(spec);
-    double *gains = NULL;
+    SCOPED(free_at) double *gains = NULL;
     double most = 0;
     *out = NULL;
     if (job->ndroop == 0) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed((size_t)count, sizeof *gains, "gains", &gains));
+    TRY(memory_zeroed((size_t)count, sizeof *gains, "gains", &gains));
     for (uint64_t k = 0; k < count; k++) {
         gains[k] = 1;
     }
     for (uint32_t d = 0; d < job->ndroop; d++) {
         uint32_t filters = !job->droop[d].path && work->filters ? work->filters->count : 0;
         for (uint32_t f = 0; f < filters; f++) {
-            TRY_OUT(droop_of_stage(work, f, spec, gains));
+            TRY(droop_of_stage(work, f, spec, gains));
         }
-        TRY_OUT(job->droop[d].path ? droop_of_file(work, job->droop[d].path, spec, gains)
-                                   : STATUS_OK);
+        TRY(job->droop[d].path ? droop_of_file(work, job->droop[d].path, spec, gains) : STATUS_OK);
     }
     for (uint64_t k = 0; k < count; k++) {
         most = fmax(most, gains[k]);
     }
-    REQUIRE_OUT(most > 0 && isfinite(most), STATUS_USAGE,
-                "%s: products.%u.droop: nothing of what the bank gets passes what was before it",
-                work->job->path, i);
+    REQUIRE(most > 0 && isfinite(most), STATUS_USAGE,
+            "%s: products.%u.droop: nothing of what the bank gets passes what was before it",
+            work->job->path, i);
     *out = memory_move(&gains);
-out:
-    free(gains);
-    return st;
+    return STATUS_OK;
 }
 
 /* Products that files of other formats than HDF5 can hold.

@@ -510,27 +510,23 @@ status_t synthesis_plan_create(const struct job *job, const struct archive *arch
                                struct overlap_rows samples, uint32_t threads,
                                struct synthesis_plan **out)
 {
-    status_t st = STATUS_OK;
-    struct synthesis_plan *plan = NULL;
+    SCOPED(synthesis_plan_destroy_at) struct synthesis_plan *plan = NULL;
     *out = NULL;
     if (!job->is_synthesised) {
         return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed(1, sizeof *plan, "the plan of a synthesis", &plan));
-    TRY_OUT(synthesis_bank_find(job, archive, &plan->bank));
-    TRY_OUT(synthesis_set_spec(job, archive, threads, plan));
-    TRY_OUT(overlap_makes(&plan->base.reach, 0, samples, &plan->base.rows));
-    REQUIRE_OUT(plan->base.rows.end > plan->base.rows.first, STATUS_USAGE,
-                "%s: synthesise: a sample is made of %" PRId64
-                " spectra, but there are only %" PRId64,
-                job->path, plan->base.reach.length, samples.end - samples.first);
+    TRY(memory_zeroed(1, sizeof *plan, "the plan of a synthesis", &plan));
+    TRY(synthesis_bank_find(job, archive, &plan->bank));
+    TRY(synthesis_set_spec(job, archive, threads, plan));
+    TRY(overlap_makes(&plan->base.reach, 0, samples, &plan->base.rows));
+    REQUIRE(plan->base.rows.end > plan->base.rows.first, STATUS_USAGE,
+            "%s: synthesise: a sample is made of %" PRId64 " spectra, but there are only %" PRId64,
+            job->path, plan->base.reach.length, samples.end - samples.first);
     plan->spec.max_rows = (uint64_t)(plan->base.rows.end - plan->base.rows.first);
     plan->spec.expected = (uint64_t)(samples.end - samples.first) * plan->spec.nstreams;
-    TRY_OUT(synthesis_see(job, archive, plan));
+    TRY(synthesis_see(job, archive, plan));
     *out = memory_move(&plan);
-out:
-    synthesis_plan_destroy(plan);
-    return st;
+    return STATUS_OK;
 }
 
 void synthesis_plan_destroy(struct synthesis_plan *plan)

@@ -103,6 +103,7 @@ status_t synthesis_plan_create(const struct job *job, const struct archive *arch
                                struct overlap_rows samples, uint32_t threads,
                                struct synthesis_plan **out);
 void synthesis_plan_destroy(struct synthesis_plan *plan); /* takes NULL */
+SCOPED_END(synthesis_plan_destroy, struct synthesis_plan *)
 
 /* Beginning of the line about a synthesis in a product's `filters`: "synthesis of 32 channels, 32
  * points, hop 27, 24 taps from -128 on, error -101.3 dB". */

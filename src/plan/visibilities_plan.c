@@ -208,36 +208,32 @@ static status_t visibilities_describe(const struct channelise_plan *work, uint32
 status_t visibilities_plan_create(const struct channelise_plan *work, uint32_t i,
                                   struct visibilities_plan **out)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = work->seen;
     const struct job_product *job = &work->job->products[i];
     const uint32_t *selected = archive->nselected;
     const uint32_t nchannels = channelise_plan_bank_of(work, i)->channelise.nchannels;
-    struct visibilities_plan *plan = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *plan, "visibilities", &plan));
-    REQUIRE_OUT(
-        work->array, STATUS_USAGE,
-        "%s: products.%u.kind is visibilities, expected `array`, which says where the stations "
-        "are",
-        work->job->path, i);
-    REQUIRE_OUT(!work->array->table->is_nowhere, STATUS_USAGE,
-                "%s: products.%u.kind is visibilities, but %s does not say where its stations are: "
-                "expected array.table",
-                work->job->path, i, archive->parts[0].path);
-    REQUIRE_OUT(work->archive->sky.has_start, STATUS_USAGE,
-                "%s: products.%u.kind is visibilities, but the archive does not say when it starts "
-                "(input.layout.start sets it)",
-                work->job->path, i);
-    REQUIRE_OUT(
-        selected[AXIS_BEAM] == 1 && selected[AXIS_POL] <= 2, STATUS_USAGE,
-        "%s: products.%u.kind is visibilities, expected one beam and one or two polarisations, "
-        "but there are %u and %u: input.select takes some",
-        work->job->path, i, selected[AXIS_BEAM], selected[AXIS_POL]);
-    REQUIRE_OUT(
-        nchannels % job->average == 0, STATUS_USAGE,
-        "%s: products.%u.average is %u, expected a number that divides the %u channels of a "
-        "coarse channel",
-        work->job->path, i, job->average, nchannels);
+    SCOPED(visibilities_plan_destroy_at) struct visibilities_plan *plan = NULL;
+    TRY(memory_zeroed(1, sizeof *plan, "visibilities", &plan));
+    REQUIRE(work->array, STATUS_USAGE,
+            "%s: products.%u.kind is visibilities, expected `array`, which says where the stations "
+            "are",
+            work->job->path, i);
+    REQUIRE(!work->array->table->is_nowhere, STATUS_USAGE,
+            "%s: products.%u.kind is visibilities, but %s does not say where its stations are: "
+            "expected array.table",
+            work->job->path, i, archive->parts[0].path);
+    REQUIRE(work->archive->sky.has_start, STATUS_USAGE,
+            "%s: products.%u.kind is visibilities, but the archive does not say when it starts "
+            "(input.layout.start sets it)",
+            work->job->path, i);
+    REQUIRE(selected[AXIS_BEAM] == 1 && selected[AXIS_POL] <= 2, STATUS_USAGE,
+            "%s: products.%u.kind is visibilities, expected one beam and one or two polarisations, "
+            "but there are %u and %u: input.select takes some",
+            work->job->path, i, selected[AXIS_BEAM], selected[AXIS_POL]);
+    REQUIRE(nchannels % job->average == 0, STATUS_USAGE,
+            "%s: products.%u.average is %u, expected a number that divides the %u channels of a "
+            "coarse channel",
+            work->job->path, i, job->average, nchannels);
     plan->products = selected[AXIS_POL] * selected[AXIS_POL];
     plan->spec =
         (struct correlate_spec){.stations = selected[AXIS_STATION],
@@ -248,14 +244,12 @@ status_t visibilities_plan_create(const struct channelise_plan *work, uint32_t i
                                 .integrate = job->integrate,
                                 .gains = work->array ? work->array->gains[job->bank] : NULL,
                                 .is_turned = work->array != NULL};
-    TRY_OUT(pairs_find(work, i, plan));
-    TRY_OUT(work->is_judged ? pairs_add_autos(plan) : STATUS_OK);
+    TRY(pairs_find(work, i, plan));
+    TRY(work->is_judged ? pairs_add_autos(plan) : STATUS_OK);
     plan->spec.pairs = (const uint32_t(*)[2])plan->pairs;
-    TRY_OUT(visibilities_describe(work, i, plan));
+    TRY(visibilities_describe(work, i, plan));
     *out = memory_move(&plan);
-out:
-    visibilities_plan_destroy(plan);
-    return st;
+    return STATUS_OK;
 }
 
 void visibilities_plan_spec(const struct channelise_plan *work, uint32_t i, uint64_t units,

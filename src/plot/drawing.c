@@ -81,18 +81,15 @@ static void drawing_send(const struct child *child, const struct text *text)
 
 static status_t drawing_answer(struct child *child, struct source *source, const char *request)
 {
-    status_t st = STATUS_OK;
     struct source_block b;
-    struct text numbers = {0};
+    SCOPED(text_free) struct text numbers = {0};
     int count =
         sscanf(request, "%15s %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
                b.set, &b.row, &b.rows, &b.first_if, &b.ifs, &b.chan, &b.chans);
-    REQUIRE_OUT(count == 7, STATUS_DEVICE, "Python asked for \"%s\"", request);
-    TRY_OUT(source_read(source, &b, &numbers));
+    REQUIRE(count == 7, STATUS_DEVICE, "Python asked for \"%s\"", request);
+    TRY(source_read(source, &b, &numbers));
     drawing_send(child, &numbers);
-out:
-    text_free(&numbers);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t drawing_keep(struct child *child, const char *bytes, struct text *out)
@@ -140,19 +137,16 @@ static status_t drawing_take_line(struct child *child, struct source *source, ch
 
 static status_t drawing_serve(struct child *child, struct source *source, struct drawn *out)
 {
-    status_t st = STATUS_OK;
-    char *line = NULL;
+    SCOPED(free_at) char *line = NULL;
     size_t room = 0;
     ssize_t length;
     while ((length = getline(&line, &room, child->in)) > 0) {
         line[length - (line[length - 1] == '\n')] = '\0';
-        TRY_OUT(drawing_take_line(child, source, line, out));
+        TRY(drawing_take_line(child, source, line, out));
     }
-    REQUIRE_OUT(!ferror(child->in) || (errno != EAGAIN && errno != EWOULDBLOCK), STATUS_DEVICE,
-                "%s said nothing for %d seconds: killed", python_program(), (int)SILENT_SECONDS);
-out:
-    free(line);
-    return st;
+    return REQUIRED(!ferror(child->in) || (errno != EAGAIN && errno != EWOULDBLOCK), STATUS_DEVICE,
+                    "%s said nothing for %d seconds: killed", python_program(),
+                    (int)SILENT_SECONDS);
 }
 
 /* Its last line that is not empty. */
@@ -219,8 +213,7 @@ static void drawing_add_choice(const struct plot_choice *choice, struct json *js
 static status_t drawing_describe(const struct drawing *d, struct text *out, struct source **source)
 {
     static const char *const of[] = {"product", "filter", "bench", "tuner", "look"};
-    status_t st = STATUS_OK;
-    struct json json = {.depth = 0};
+    SCOPED(json_free) struct json json = {.depth = 0};
     json_begin(&json, NULL);
     json_text(&json, "of", of[d->of]);
     json_text(&json, "format", d->format);
@@ -232,14 +225,11 @@ static status_t drawing_describe(const struct drawing *d, struct text *out, stru
     }
     json_list_end(&json);
     drawing_add_choice(&d->choice, &json);
-    TRY_OUT(source_open(d, &json, source));
+    TRY(source_open(d, &json, source));
     json_end(&json);
-    TRY_OUT(json.text.status);
-    TRY_OUT(text_add(out, "%zu\n", json.text.length));
-    TRY_OUT(text_add_bytes(out, json.text.data, json.text.length));
-out:
-    json_free(&json);
-    return st;
+    TRY(json.text.status);
+    TRY(text_add(out, "%zu\n", json.text.length));
+    return text_add_bytes(out, json.text.data, json.text.length);
 }
 
 status_t drawing_make(const struct drawing *d, struct drawn *out)

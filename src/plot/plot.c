@@ -89,18 +89,15 @@ static status_t plot_publish(const char *path, const struct text *text, enum mar
 /* Numbers are neither the picture, nor the name under which it is written. */
 static status_t plot_check_apart(const char *output, const char *data)
 {
-    status_t st = STATUS_OK;
-    char *part = NULL;
-    TRY_OUT(file_part_name(output, &part));
+    SCOPED(free_at) char *part = NULL;
+    TRY(file_part_name(output, &part));
     const char *const names[] = {output, part};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         int is_same = 0;
-        TRY_OUT(file_is_same(names[i], data, &is_same));
-        REQUIRE_OUT(!is_same, STATUS_USAGE, "%s: picture and numbers cannot be one file", names[i]);
+        TRY(file_is_same(names[i], data, &is_same));
+        REQUIRE(!is_same, STATUS_USAGE, "%s: picture and numbers cannot be one file", names[i]);
     }
-out:
-    free(part);
-    return st;
+    return STATUS_OK;
 }
 
 /* Checks that no input would be overwritten, and that the two outputs differ. */
@@ -164,16 +161,14 @@ static status_t plot_check_place(const struct plot_options *o, const char *outpu
 
 static status_t plot_draw(const struct plot_options *o, const char *format, struct drawn *drawn)
 {
-    status_t st = STATUS_OK;
-    struct job *job = NULL;
+    SCOPED(job_destroy_at) struct job *job = NULL;
     if (o->of == PLOT_FILTER) {
-        TRY_OUT(job_load(o->files[0], o->sets, o->nsets, &job));
-        REQUIRE_OUT(
-            !job_needs_rate(job), STATUS_USAGE,
-            "%s: channelise.width or products.integrate needs the rate of the input, which is "
-            "not opened here: expected numbers",
-            o->files[0]);
-        TRY_OUT(coefficients_read(job));
+        TRY(job_load(o->files[0], o->sets, o->nsets, &job));
+        REQUIRE(!job_needs_rate(job), STATUS_USAGE,
+                "%s: channelise.width or products.integrate needs the rate of the input, which is "
+                "not opened here: expected numbers",
+                o->files[0]);
+        TRY(coefficients_read(job));
     }
     const struct drawing drawing = {.of = o->of,
                                     .files = o->files,
@@ -184,10 +179,7 @@ static status_t plot_draw(const struct plot_options *o, const char *format, stru
                                     .is_served = o->is_served,
                                     .has_numbers = o->data != NULL,
                                     .choice = o->choice};
-    TRY_OUT(drawing_make(&drawing, drawn));
-out:
-    job_destroy(job);
-    return st;
+    return drawing_make(&drawing, drawn);
 }
 
 status_t plot_make(const struct plot_options *o, struct text *said)
@@ -377,15 +369,14 @@ static status_t glance_draw(struct glance *glance, const struct drawing *drawing
 
 static status_t glance_add_losses(struct glance *glance, const struct product *p)
 {
-    status_t st = STATUS_OK;
     char text[2 * UNITS_TEXT];
     uint64_t holes = 0;
     struct product_weights weights = {.count = 0};
-    int fd = -1;
+    SCOPED(file_close_at) int fd = -1;
     if (p->kind != PRODUCT_VOLTAGES) {
-        TRY_OUT(file_open_read(p->path, &fd));
-        TRY_OUT(product_count_holes(fd, p->path, &p->place, &holes));
-        TRY_OUT(product_weigh(p, &weights));
+        TRY(file_open_read(p->path, &fd));
+        TRY(product_count_holes(fd, p->path, &p->place, &holes));
+        TRY(product_weigh(p, &weights));
     }
     page_row(glance->page, "missing samples", units_count(p->missing));
     page_row(glance->page, "samples in gaps", units_count(p->gaps));
@@ -402,29 +393,26 @@ static status_t glance_add_losses(struct glance *glance, const struct product *p
         snprintf(text, sizeof text, "%.6g", weights.mean);
         page_row(glance->page, "mean weight", text);
     }
-out:
-    file_close(fd);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t glance_add_table(struct glance *glance, const struct product *p)
 {
-    status_t st = STATUS_OK;
-    struct text size = {0};
+    SCOPED(text_free) struct text size = {0};
     int is_search = p->kind == PRODUCT_CANDIDATES;
     int is_series = p->kind == PRODUCT_DEDISPERSED || is_search;
-    TRY_OUT(text_add(&size, "%s %s x ", units_count(p->rows),
-                     is_series ? units_plural(p->rows, "DM", "DMs")
-                               : units_plural(p->rows, "row", "rows")));
-    TRY_OUT(is_series ? STATUS_OK
-                      : text_add(&size, "%s %s x ", units_count(p->streams),
-                                 p->ifs.pol_type ? units_plural(p->streams, "pol", "pols")
-                                                 : units_plural(p->streams, "stream", "streams")));
-    TRY_OUT(text_add(&size, "%s %s, %s", units_count(p->frequencies),
-                     is_search   ? "cells"
-                     : is_series ? "times"
-                                 : units_plural(p->frequencies, "channel", "channels"),
-                     units_bytes(p->place.file_bytes)));
+    TRY(text_add(&size, "%s %s x ", units_count(p->rows),
+                 is_series ? units_plural(p->rows, "DM", "DMs")
+                           : units_plural(p->rows, "row", "rows")));
+    TRY(is_series ? STATUS_OK
+                  : text_add(&size, "%s %s x ", units_count(p->streams),
+                             p->ifs.pol_type ? units_plural(p->streams, "pol", "pols")
+                                             : units_plural(p->streams, "stream", "streams")));
+    TRY(text_add(&size, "%s %s, %s", units_count(p->frequencies),
+                 is_search   ? "cells"
+                 : is_series ? "times"
+                             : units_plural(p->frequencies, "channel", "channels"),
+                 units_bytes(p->place.file_bytes)));
     text_add(glance->page, "<table>\n");
     page_row(glance->page, "kind", product_name(p->kind));
     page_row(glance->page, "size", size.data);
@@ -439,11 +427,9 @@ static status_t glance_add_table(struct glance *glance, const struct product *p)
                  units_seconds(p->time_step));
     }
     page_row(glance->page, "filters", p->origin.filters);
-    TRY_OUT(glance_excuse(glance, glance_add_losses(glance, p), "losses"));
+    TRY(glance_excuse(glance, glance_add_losses(glance, p), "losses"));
     text_add(glance->page, "</table>\n");
-out:
-    text_free(&size);
-    return st;
+    return STATUS_OK;
 }
 
 /* Chooses the part for a picture: of a large product only the beginning is read. */
@@ -511,91 +497,78 @@ static void report_add_observation(const struct product *product, struct text *p
 static status_t report_add_summary(const struct report_run *run, const struct job *job,
                                    struct text *page)
 {
-    status_t st = STATUS_OK;
     char host[HOST] = "";
     char began[32] = "";
     struct tm utc;
-    struct text words = {0};
-    struct product *product = NULL;
+    SCOPED(text_free) struct text words = {0};
+    SCOPED(product_destroy_at) struct product *product = NULL;
     page_add(page, "<p>%</p>\n", run->holes ? run->holes : "All products are complete.");
     text_add(page, "<table>\n");
     page_row(page, "job", run->job);
     for (uint32_t i = 0; i < run->nsets; i++) {
         page_row(page, i ? "" : "set", run->sets[i]);
     }
-    TRY_OUT(report_forgive(product_open(job_file(job, 0), &product)));
+    TRY(report_forgive(product_open(job_file(job, 0), &product)));
     if (product) {
         report_add_observation(product, page);
     }
     (void)gethostname(host, sizeof host - 1);
     strftime(began, sizeof began, "%Y-%m-%dT%H:%M:%S", gmtime_r(&run->began, &utc));
-    TRY_OUT(text_add(&words, "%s UTC, for %s, on %d %s", began,
-                     units_seconds((double)(long long)(1e3 * run->seconds) / 1e3), run->ranks,
-                     units_plural((uint64_t)run->ranks, "rank", "ranks")));
-    TRY_OUT(text_add_shown(&words, ", rank 0 on %s", host));
+    TRY(text_add(&words, "%s UTC, for %s, on %d %s", began,
+                 units_seconds((double)(long long)(1e3 * run->seconds) / 1e3), run->ranks,
+                 units_plural((uint64_t)run->ranks, "rank", "ranks")));
+    TRY(text_add_shown(&words, ", rank 0 on %s", host));
     page_row(page, "ran", words.data);
     page_row(page, "program", "voltmill " VOLTMILL_VERSION);
     text_add(page, "</table>\n");
-out:
-    product_destroy(product);
-    text_free(&words);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t report_compose(const struct report_run *run, const struct job *job,
                                watchdog_t *watchdog, struct text *page)
 {
-    status_t st = STATUS_OK;
-    struct text title = {0};
-    struct text text = {0}; /* the job's */
+    SCOPED(text_free) struct text title = {0};
+    SCOPED(text_free) struct text text = {0}; /* the job's */
     struct glance glance = {.page = page, .watchdog = watchdog};
     const struct drawing filter = {.of = PLOT_FILTER, .job = job, .format = "html"};
-    TRY_OUT(text_add_shown(&title, "voltmill: %s", text_basename(run->job)));
+    TRY(text_add_shown(&title, "voltmill: %s", text_basename(run->job)));
     text_add(page, "%s", begin);
     text_add(page, "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n");
     page_add(page, "<title>%</title>\n", title.data);
     text_add(page, "<style>\n%s</style>\n</head>\n<body>\n", style);
     page_add(page, "<h1>%</h1>\n", title.data);
-    TRY_OUT(report_add_summary(run, job, page));
+    TRY(report_add_summary(run, job, page));
     for (uint32_t i = 0; i < job_nfiles(job); i++) {
-        TRY_OUT(glance_at_product(&glance, job_file(job, i)));
+        TRY(glance_at_product(&glance, job_file(job, i)));
     }
     if (job->nbanks > 0) {
         page_add(page, "<h2>%</h2>\n", "The filter bank");
-        TRY_OUT(glance.is_blind ? STATUS_OK : glance_draw(&glance, &filter, "filter bank"));
+        TRY(glance.is_blind ? STATUS_OK : glance_draw(&glance, &filter, "filter bank"));
     }
     if (said.length > 0) {
         page_add(page, "<h2>%</h2>\n", "What the run said");
         page_add(page, "<pre>%</pre>\n", said.data);
     }
-    TRY_OUT(share_read_job(run->job, run->given, &text));
+    TRY(share_read_job(run->job, run->given, &text));
     page_add(page, "<h2>%</h2>\n", "The job");
     page_add(page, "<pre>%</pre>\n", text.data ? text.data : "");
     text_add(page, "</body>\n</html>\n");
-out:
-    text_free(&title);
-    text_free(&text);
-    return st;
+    return STATUS_OK;
 }
 
 status_t report_write(const struct report_run *run)
 {
-    status_t st = STATUS_OK;
-    struct job *job = NULL;
-    struct text page = {0};
+    SCOPED(job_destroy_at) struct job *job = NULL;
+    SCOPED(text_free) struct text page = {0};
     const struct guard reads = {0};
-    watchdog_t *watchdog = NULL;
+    SCOPED(watchdog_end_at) watchdog_t *watchdog = NULL;
     int is_before = 0;
-    TRY_OUT(watchdog_begin_file(run->patience, SILENT_SECONDS, run->path, "composed", &watchdog));
-    TRY_OUT(share_load_job(run->job, run->given, run->sets, run->nsets, &job));
-    TRY_OUT(report_compose(run, job, watchdog, &page));
-    TRY_OUT(page.status);
-    TRY_OUT(watchdog_begin_file(run->patience, 0, run->path, "written", &watchdog));
-    TRY_OUT(plot_publish(run->path, &page, MARK_RUN, run->force, &reads, &is_before));
+    TRY(watchdog_begin_file(run->patience, SILENT_SECONDS, run->path, "composed", &watchdog));
+    TRY(share_load_job(run->job, run->given, run->sets, run->nsets, &job));
+    TRY(report_compose(run, job, watchdog, &page));
+    TRY(page.status);
+    TRY(watchdog_begin_file(run->patience, 0, run->path, "written", &watchdog));
+    TRY(plot_publish(run->path, &page, MARK_RUN, run->force, &reads, &is_before));
     display_print("%s: the report\n", run->path);
-out:
-    watchdog_end(watchdog);
-    text_free(&page);
-    job_destroy(job);
-    return st;
+    return STATUS_OK;
 }

@@ -84,35 +84,32 @@ static void volts_close(struct volts *v)
         free(v);
     }
 }
+SCOPED_END(volts_close, struct volts *)
 
 /* Opens files or patterns of one observation, or the input of a job (FILE.yaml), and appends its
  * axes, names and times as members of an object. Fails with DATA, USAGE, DEVICE (memory). */
 static status_t volts_open(const struct drawing *d, struct json *json, struct volts **out)
 {
-    status_t st = STATUS_OK;
-    struct volts *v = NULL;
-    struct job *job = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *v, "voltages", &v));
+    SCOPED(volts_close_at) struct volts *v = NULL;
+    SCOPED(job_destroy_at) struct job *job = NULL;
+    TRY(memory_zeroed(1, sizeof *v, "voltages", &v));
     if (text_ends(d->files[0], ".yaml")) {
-        TRY_OUT(job_load(d->files[0], NULL, 0, &job));
+        TRY(job_load(d->files[0], NULL, 0, &job));
         job->on_bad = ON_BAD_NAN;
-        TRY_OUT(archive_open(job, &v->archive));
+        TRY(archive_open(job, &v->archive));
     } else {
-        TRY_OUT(archive_open_files((char **)(uintptr_t)d->files, d->nfiles, d->choice.layout,
-                                   &v->archive));
+        TRY(archive_open_files((char **)(uintptr_t)d->files, d->nfiles, d->choice.layout,
+                               &v->archive));
     }
     const struct archive *a = v->archive;
     v->coding = stage_plan_coding(a);
-    TRY_OUT(slab_create(a, stream_range(0, a->nstreams), &v->slab));
-    TRY_OUT(reader_create(a, CACHE_BYTES, 1, &v->reader));
-    TRY_OUT(memory_zeroed(a->nstreams, sizeof *v->re, "offsets", &v->re));
-    TRY_OUT(memory_zeroed(a->nstreams, sizeof *v->im, "offsets", &v->im));
+    TRY(slab_create(a, stream_range(0, a->nstreams), &v->slab));
+    TRY(reader_create(a, CACHE_BYTES, 1, &v->reader));
+    TRY(memory_zeroed(a->nstreams, sizeof *v->re, "offsets", &v->re));
+    TRY(memory_zeroed(a->nstreams, sizeof *v->im, "offsets", &v->im));
     volts_describe(a, json);
     *out = memory_move(&v);
-out:
-    job_destroy(job);
-    volts_close(v);
-    return st;
+    return STATUS_OK;
 }
 
 /* Puts NaN where a read did not find a block's samples. */
@@ -183,24 +180,21 @@ struct source {
 /* Names of each polarisation, and whether it is a power. */
 static status_t source_add_pols(const struct fbh5 *f, struct json *json)
 {
-    status_t st = STATUS_OK;
-    struct text name = {0};
+    SCOPED(text_free) struct text name = {0};
     json_list(json, "pols");
     for (uint32_t i = 0; i < f->nifs; i++) {
         json_begin(json, NULL);
         name.length = 0;
-        TRY_OUT(fbh5_name_pol(f, i, &name));
+        TRY(fbh5_name_pol(f, i, &name));
         json_text(json, "name", name.length ? name.data : NULL);
         name.length = 0;
-        TRY_OUT(fbh5_name_if(f, i, &name));
+        TRY(fbh5_name_if(f, i, &name));
         json_text(json, "type", name.length ? name.data : NULL);
         json_bool(json, "is_power", fbh5_is_power(f, i));
         json_end(json);
     }
     json_list_end(json);
-out:
-    text_free(&name);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t source_open_beside(struct source *s, struct json *json)
@@ -330,29 +324,26 @@ static void source_add_found(const struct candidates_file *f, struct json *json)
  */
 static status_t source_find_searched(const struct source *s, struct text *out)
 {
-    status_t st = STATUS_OK;
     const char *path = s->found->filterbank;
     int is_there = 0;
-    char *real = realpath(s->path, NULL);
-    TRY_OUT(text_add(out, "%s", path));
-    TRY_OUT(file_exists(path, &is_there));
+    SCOPED(free_at) char *real = realpath(s->path, NULL);
+    TRY(text_add(out, "%s", path));
+    TRY(file_exists(path, &is_there));
     for (char *end = real && *path != '/' ? strrchr(real, '/') : NULL; end && !is_there;
          end = strrchr(real, '/')) {
         *end = '\0';
         out->length = 0;
-        TRY_OUT(text_add(out, "%s/%s", real, path));
-        TRY_OUT(file_exists(out->data, &is_there));
+        TRY(text_add(out, "%s/%s", real, path));
+        TRY(file_exists(out->data, &is_there));
         if (is_there) {
             report_note("%s: its filterbank %s is read as %s", s->path, path, out->data);
         }
     }
     if (!is_there) {
         out->length = 0;
-        TRY_OUT(text_add(out, "%s", path));
+        TRY(text_add(out, "%s", path));
     }
-out:
-    free(real);
-    return st;
+    return STATUS_OK;
 }
 
 /* The filterbank that was searched may be gone: then a note says why. */
@@ -495,12 +486,11 @@ static status_t filter_add_words(const struct job_bank *bank, const struct proto
 
 static status_t filter_add(const struct job_bank *bank, struct json *json)
 {
-    status_t st = STATUS_OK;
     struct prototype_spec spec;
-    struct text words = {0};
-    double *coeff = NULL;
-    TRY_OUT(source_make_filter(bank, &spec, &coeff));
-    TRY_OUT(filter_add_words(bank, &spec, coeff, &words));
+    SCOPED(text_free) struct text words = {0};
+    SCOPED(free_at) double *coeff = NULL;
+    TRY(source_make_filter(bank, &spec, &coeff));
+    TRY(filter_add_words(bank, &spec, coeff, &words));
     json_begin(json, NULL);
     json_text(json, "name", bank->name);
     json_text(json, "title", words.data);
@@ -508,10 +498,7 @@ static status_t filter_add(const struct job_bank *bank, struct json *json)
     json_u64(json, "samples", spec.samples_per_spectrum);
     json_doubles(json, "coefficients", coeff, (uint64_t)spec.taps * spec.samples_per_spectrum);
     json_end(json);
-out:
-    text_free(&words);
-    free(coeff);
-    return st;
+    return STATUS_OK;
 }
 
 /* Several files or a pattern are voltages; an only file is known by its contents. */
@@ -534,29 +521,26 @@ static status_t source_open_any(struct source *s, const struct drawing *d, struc
 
 status_t source_open(const struct drawing *d, struct json *json, struct source **out)
 {
-    status_t st = STATUS_OK;
-    struct source *s = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *s, "a picture", &s));
-    TRY_OUT(memory_aligned(SOURCE_BLOCK, sizeof(float), "samples", &s->scratch));
+    SCOPED(source_close_at) struct source *s = NULL;
+    TRY(memory_zeroed(1, sizeof *s, "a picture", &s));
+    TRY(memory_aligned(SOURCE_BLOCK, sizeof(float), "samples", &s->scratch));
     if (d->of == PLOT_FILTER) {
-        REQUIRE_OUT(d->job->nbanks > 0, STATUS_USAGE, "%s: has no filter bank (channelise) to draw",
-                    d->job->path);
+        REQUIRE(d->job->nbanks > 0, STATUS_USAGE, "%s: has no filter bank (channelise) to draw",
+                d->job->path);
         json_list(json, "filters");
         for (uint32_t i = 0; i < d->job->nbanks && i < MOST_BANKS; i++) {
-            TRY_OUT(filter_add(&d->job->banks[i], json));
+            TRY(filter_add(&d->job->banks[i], json));
         }
         json_list_end(json);
     } else if (d->of == PLOT_PRODUCT) {
         s->path = d->files[0];
-        TRY_OUT(source_open_product(s, &d->choice, json));
+        TRY(source_open_product(s, &d->choice, json));
     } else if (d->of == PLOT_LOOK) {
         s->path = d->files[0];
-        TRY_OUT(source_open_any(s, d, json));
+        TRY(source_open_any(s, d, json));
     }
     *out = memory_move(&s);
-out:
-    source_close(s);
-    return st;
+    return STATUS_OK;
 }
 
 void source_close(struct source *s)
@@ -639,19 +623,15 @@ static status_t source_read_set(struct source *s, const struct source_block *b, 
 
 status_t source_read(struct source *s, const struct source_block *b, struct text *out)
 {
-    status_t st = STATUS_OK;
-    void *numbers = NULL;
+    SCOPED(free_at) void *numbers = NULL;
     size_t bytes = strcmp(b->set, "peaks") == 0       ? 1
                    : strcmp(b->set, "frequency") == 0 ? sizeof(double)
                                                       : sizeof(float);
     size_t count = (size_t)(b->rows * b->ifs * b->chans);
-    REQUIRE_OUT(b->rows <= SOURCE_BLOCK && b->ifs <= SOURCE_BLOCK && b->chans <= 4 * SOURCE_BLOCK &&
-                    count * bytes <= SOURCE_BLOCK * sizeof(float),
-                STATUS_DEVICE, "a picture needs more than %d numbers at once", (int)SOURCE_BLOCK);
-    TRY_OUT(memory_aligned(count, bytes, "samples", &numbers));
-    TRY_OUT(source_read_set(s, b, numbers));
-    TRY_OUT(text_add_bytes(out, numbers, count * bytes));
-out:
-    free(numbers);
-    return st;
+    REQUIRE(b->rows <= SOURCE_BLOCK && b->ifs <= SOURCE_BLOCK && b->chans <= 4 * SOURCE_BLOCK &&
+                count * bytes <= SOURCE_BLOCK * sizeof(float),
+            STATUS_DEVICE, "a picture needs more than %d numbers at once", (int)SOURCE_BLOCK);
+    TRY(memory_aligned(count, bytes, "samples", &numbers));
+    TRY(source_read_set(s, b, numbers));
+    return text_add_bytes(out, numbers, count * bytes);
 }

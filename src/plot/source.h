@@ -13,6 +13,7 @@ struct source;
  * USAGE, DATA, DEVICE, STOPPED. A failure leaves *out as it was. */
 status_t source_open(const struct drawing *drawing, struct json *json, struct source **out);
 void source_close(struct source *source);
+SCOPED_END(source_close, struct source *)
 
 enum { SOURCE_BLOCK = 1 << 22 }; /* floats, or as many bytes, that are read at once, at most */
 

@@ -112,15 +112,14 @@ static int groups_compare(const void *left, const void *right)
 static status_t groups_gather(struct linking *l, size_t count, struct burst_group **out,
                               size_t *ngroups)
 {
-    status_t st = STATUS_OK;
-    struct burst_group *groups = NULL;
+    SCOPED(free_at) struct burst_group *groups = NULL;
     size_t found = 0;
-    size_t *number = NULL;
+    SCOPED(free_at) size_t *number = NULL;
     for (size_t i = 0; i < count; i++) {
         found += l->of[i] == i;
     }
-    TRY_OUT(memory_zeroed(found, sizeof *groups, "candidates", &groups));
-    TRY_OUT(memory_zeroed(count, sizeof *number, "candidates", &number));
+    TRY(memory_zeroed(found, sizeof *groups, "candidates", &groups));
+    TRY(memory_zeroed(count, sizeof *number, "candidates", &number));
     *ngroups = found;
     found = 0;
     for (size_t i = 0; i < count; i++) {
@@ -130,10 +129,7 @@ static status_t groups_gather(struct linking *l, size_t count, struct burst_grou
     }
     qsort(groups, found, sizeof *groups, groups_compare);
     *out = memory_move(&groups);
-out:
-    free(groups);
-    free(number);
-    return st;
+    return STATUS_OK;
 }
 
 status_t burst_groups_find(const struct burst *bursts, size_t count, const uint32_t *spans,
@@ -248,11 +244,10 @@ static uint64_t find_settle_least(struct finding *f)
  * DM. */
 static status_t find_spans(const struct dispersion *delays, uint32_t **out)
 {
-    status_t st = STATUS_OK;
-    uint32_t *spans = NULL;
-    uint32_t *of = NULL;
-    TRY_OUT(memory_zeroed(delays->ndms, sizeof *spans, "DMs", &spans));
-    TRY_OUT(memory_zeroed(delays->nchannels, sizeof *of, "delays", &of));
+    SCOPED(free_at) uint32_t *spans = NULL;
+    SCOPED(free_at) uint32_t *of = NULL;
+    TRY(memory_zeroed(delays->ndms, sizeof *spans, "DMs", &spans));
+    TRY(memory_zeroed(delays->nchannels, sizeof *of, "delays", &of));
     for (uint32_t dm = 0; dm < delays->ndms; dm++) {
         dispersion_rows(delays, dm, 1, of);
         uint32_t least = UINT32_MAX;
@@ -265,10 +260,7 @@ static status_t find_spans(const struct dispersion *delays, uint32_t **out)
         spans[dm] = dm > 0 && spans[dm] < spans[dm - 1] ? spans[dm - 1] : spans[dm];
     }
     *out = memory_move(&spans);
-out:
-    free(spans);
-    free(of);
-    return st;
+    return STATUS_OK;
 }
 
 static struct candidate find_row(const struct dedispersed_spec *series,
@@ -296,22 +288,18 @@ static struct candidate find_row(const struct dedispersed_spec *series,
 
 static status_t find_group(struct finding *f)
 {
-    status_t st = STATUS_OK;
     const struct dedispersed_spec *series = f->spec->series;
-    struct burst_group *groups = NULL;
-    uint32_t *spans = NULL;
+    SCOPED(free_at) struct burst_group *groups = NULL;
+    SCOPED(free_at) uint32_t *spans = NULL;
     size_t count = 0;
-    TRY_OUT(find_spans(series->delays, &spans));
-    TRY_OUT(burst_groups_find(f->bursts, f->count, spans, series->delays->ndms, &groups, &count));
-    TRY_OUT(memory_zeroed(count, sizeof *f->out->rows, "candidates", &f->out->rows));
+    TRY(find_spans(series->delays, &spans));
+    TRY(burst_groups_find(f->bursts, f->count, spans, series->delays->ndms, &groups, &count));
+    TRY(memory_zeroed(count, sizeof *f->out->rows, "candidates", &f->out->rows));
     f->out->count = count;
     for (size_t i = 0; i < count; i++) {
         f->out->rows[i] = find_row(series, &groups[i]);
     }
-out:
-    free(groups);
-    free(spans);
-    return st;
+    return STATUS_OK;
 }
 
 void candidates_free(struct candidates *candidates)
@@ -403,24 +391,18 @@ static status_t table_put_words(hid_t table, const struct candidates *candidates
 
 status_t candidates_put(hid_t file, const struct candidates *candidates)
 {
-    status_t st = STATUS_OK;
-    hid_t stored = -1;
-    hid_t memory = -1;
-    hid_t table = -1;
+    SCOPED(h5_close_at) hid_t stored = -1;
+    SCOPED(h5_close_at) hid_t memory = -1;
+    SCOPED(h5_close_at) hid_t table = -1;
     hsize_t count = candidates ? candidates->count : 0;
-    TRY_OUT(table_type(1, &stored));
-    TRY_OUT(table_type(0, &memory));
-    TRY_OUT(h5_create_dataset(file, table_name, stored, 1, &count, &table));
+    TRY(table_type(1, &stored));
+    TRY(table_type(0, &memory));
+    TRY(h5_create_dataset(file, table_name, stored, 1, &count, &table));
     if (count > 0) {
-        H5_TRY_OUT(H5Dwrite(table, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, candidates->rows),
-                   "%s cannot be written", table_name);
+        H5_TRY(H5Dwrite(table, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, candidates->rows),
+               "%s cannot be written", table_name);
     }
-    TRY_OUT(table_put_words(table, candidates));
-out:
-    h5_close(table);
-    h5_close(stored);
-    h5_close(memory);
-    return st;
+    return table_put_words(table, candidates);
 }
 
 status_t candidates_csv(const struct candidates *candidates, struct text *out)
@@ -441,84 +423,69 @@ status_t candidates_csv(const struct candidates *candidates, struct text *out)
 
 static status_t table_read(hid_t file, const char *path, struct candidates *out)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset table = {0};
-    hid_t memory = -1;
+    SCOPED(h5_dataset_close) struct h5_dataset table = {0};
+    SCOPED(h5_close_at) hid_t memory = -1;
     int found = 0;
-    TRY_OUT(h5_dataset_open(file, path, table_name, &table));
-    TRY_OUT(h5_refuse_external(table.id, path, table_name));
-    REQUIRE_OUT(table.rank == 1 && table.count <= MOST_CANDIDATES &&
-                    H5Tget_class(table.type) == H5T_COMPOUND,
-                STATUS_DATA, "%s: /candidates is no table of candidates", path);
-    TRY_OUT(table_type(0, &memory));
-    TRY_OUT(memory_zeroed((size_t)table.count, sizeof *out->rows, "candidates", &out->rows));
+    TRY(h5_dataset_open(file, path, table_name, &table));
+    TRY(h5_refuse_external(table.id, path, table_name));
+    REQUIRE(table.rank == 1 && table.count <= MOST_CANDIDATES &&
+                H5Tget_class(table.type) == H5T_COMPOUND,
+            STATUS_DATA, "%s: /candidates is no table of candidates", path);
+    TRY(table_type(0, &memory));
+    TRY(memory_zeroed((size_t)table.count, sizeof *out->rows, "candidates", &out->rows));
     out->count = table.count;
     if (table.count > 0) {
-        H5_TRY_OUT(H5Dread(table.id, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, out->rows),
-                   "%s: /candidates cannot be read", path);
+        H5_TRY(H5Dread(table.id, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, out->rows),
+               "%s: /candidates cannot be read", path);
     }
-    TRY_OUT(parts_need_u64(table.id, path, "peaks", &out->peaks));
-    TRY_OUT(parts_need_u64(table.id, path, "samples_above", &out->above));
-    TRY_OUT(h5_get_f64(table.id, path, "kept_above", &out->kept_above, &found));
-out:
-    h5_close(memory);
-    h5_dataset_close(&table);
-    return st;
+    TRY(parts_need_u64(table.id, path, "peaks", &out->peaks));
+    TRY(parts_need_u64(table.id, path, "samples_above", &out->above));
+    return h5_get_f64(table.id, path, "kept_above", &out->kept_above, &found);
 }
 
 static status_t table_read_search(hid_t file, const char *path, struct candidates_file *to)
 {
-    status_t st = STATUS_OK;
-    hid_t peaks = -1;
-    hid_t group = -1;
+    SCOPED(h5_close_at) hid_t peaks = -1;
+    SCOPED(h5_close_at) hid_t group = -1;
     uint64_t widths = 0;
     int found = 0;
     peaks = H5Dopen2(file, "peaks", H5P_DEFAULT);
-    H5_TRY_OUT(peaks, "%s: /peaks cannot be opened", path);
-    TRY_OUT(parts_need_f64(peaks, path, "threshold", &to->threshold));
-    TRY_OUT(parts_need_f64(peaks, path, "tsamp_s", &to->tsamp));
-    TRY_OUT(parts_need_f64(peaks, path, "first_time", &to->first_time));
-    TRY_OUT(parts_need_u64(peaks, path, "widths", &widths));
-    REQUIRE_OUT(isfinite(to->tsamp) && to->tsamp > 0 && widths > 0 && widths <= UINT32_MAX,
-                STATUS_DATA, "%s: boxes of %llu samples of %g s", path, (unsigned long long)widths,
-                to->tsamp);
+    H5_TRY(peaks, "%s: /peaks cannot be opened", path);
+    TRY(parts_need_f64(peaks, path, "threshold", &to->threshold));
+    TRY(parts_need_f64(peaks, path, "tsamp_s", &to->tsamp));
+    TRY(parts_need_f64(peaks, path, "first_time", &to->first_time));
+    TRY(parts_need_u64(peaks, path, "widths", &widths));
+    REQUIRE(isfinite(to->tsamp) && to->tsamp > 0 && widths > 0 && widths <= UINT32_MAX, STATUS_DATA,
+            "%s: boxes of %llu samples of %g s", path, (unsigned long long)widths, to->tsamp);
     to->widths = (uint32_t)widths;
     group = H5Gopen2(file, "provenance", H5P_DEFAULT);
-    H5_TRY_OUT(group, "%s has no provenance", path);
-    TRY_OUT(h5_get_text(group, path, "filterbank", &to->filterbank, &found));
-    TRY_OUT(parts_need_f64(group, path, "reference_hz", &to->reference_hz));
-    TRY_OUT(parts_need_f64(group, path, "constant", &to->constant));
-    TRY_OUT(h5_get_text(file, path, "source", &to->source, &found));
-    TRY_OUT(h5_get_text(file, path, "telescope", &to->telescope, &found));
-    TRY_OUT(h5_read_f64s(file, path, "dm", &to->dms, &to->ndms));
-out:
-    h5_close(group);
-    h5_close(peaks);
-    return st;
+    H5_TRY(group, "%s has no provenance", path);
+    TRY(h5_get_text(group, path, "filterbank", &to->filterbank, &found));
+    TRY(parts_need_f64(group, path, "reference_hz", &to->reference_hz));
+    TRY(parts_need_f64(group, path, "constant", &to->constant));
+    TRY(h5_get_text(file, path, "source", &to->source, &found));
+    TRY(h5_get_text(file, path, "telescope", &to->telescope, &found));
+    return h5_read_f64s(file, path, "dm", &to->dms, &to->ndms);
 }
 
 static status_t candidates_open_here(const char *path, struct candidates_file **out)
 {
-    status_t st = STATUS_OK;
-    struct candidates_file *to = NULL;
+    SCOPED(candidates_close_at) struct candidates_file *to = NULL;
     struct start start = {0};
-    hid_t file = -1;
+    SCOPED(h5_close_at) hid_t file = -1;
     int found = 0;
-    TRY_OUT(memory_zeroed(1, sizeof *to, "candidates", &to));
-    TRY_OUT(h5_open_file(path, &file));
-    TRY_OUT(h5_has(file, path, table_name, &found));
-    REQUIRE_OUT(found, STATUS_DATA,
-                "%s contains no candidates: expected what dedisperse.search writes", path);
-    TRY_OUT(table_read(file, path, &to->found));
-    TRY_OUT(table_read_search(file, path, to));
-    TRY_OUT(start_read_root(file, path, &start, &found));
+    TRY(memory_zeroed(1, sizeof *to, "candidates", &to));
+    TRY(h5_open_file(path, &file));
+    TRY(h5_has(file, path, table_name, &found));
+    REQUIRE(found, STATUS_DATA, "%s contains no candidates: expected what dedisperse.search writes",
+            path);
+    TRY(table_read(file, path, &to->found));
+    TRY(table_read_search(file, path, to));
+    TRY(start_read_root(file, path, &start, &found));
     to->has_start = start.is_known;
     to->start = start.utc;
     *out = memory_move(&to);
-out:
-    h5_close(file);
-    candidates_close(to);
-    return st;
+    return STATUS_OK;
 }
 
 void candidates_close(struct candidates_file *file)

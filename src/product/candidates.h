@@ -64,6 +64,7 @@ struct candidates_file {
  * of file; with DEVICE, STOPPED. */
 status_t candidates_open(const char *path, struct candidates_file **out);
 void candidates_close(struct candidates_file *file); /* takes NULL */
+SCOPED_END(candidates_close, struct candidates_file *)
 extern const struct description candidates_description;
 
 /* ---- grouping of peaks of neighbouring DMs and times that belong to one burst ----

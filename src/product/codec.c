@@ -142,24 +142,21 @@ size_t codec_most_bytes(size_t chunk_bytes)
 status_t codec_create(enum compression kind, size_t element_bytes, size_t chunk_bytes,
                       codec_t **out)
 {
-    status_t st = STATUS_OK;
-    codec_t *codec = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *codec, "a compressor", &codec));
+    SCOPED(codec_destroy_at) codec_t *codec = NULL;
+    TRY(memory_zeroed(1, sizeof *codec, "a compressor", &codec));
     codec->kind = kind;
     codec->element_bytes = element_bytes;
     codec->chunk_bytes = chunk_bytes;
-    TRY_OUT(memory_aligned(chunk_bytes, 1, "a chunk", &codec->planes));
+    TRY(memory_aligned(chunk_bytes, 1, "a chunk", &codec->planes));
     if (kind == COMPRESSION_DEFLATE) {
         codec->deflate = libdeflate_alloc_compressor(DEFLATE_LEVEL);
-        REQUIRE_OUT(codec->deflate, STATUS_DEVICE, "out of memory: a compressor");
+        REQUIRE(codec->deflate, STATUS_DEVICE, "out of memory: a compressor");
     } else if (kind == COMPRESSION_ZSTD) {
         codec->zstd = ZSTD_createCCtx();
-        REQUIRE_OUT(codec->zstd, STATUS_DEVICE, "out of memory: a compressor");
+        REQUIRE(codec->zstd, STATUS_DEVICE, "out of memory: a compressor");
     }
     *out = memory_move(&codec);
-out:
-    codec_destroy(codec);
-    return st;
+    return STATUS_OK;
 }
 
 void codec_destroy(codec_t *codec)
@@ -375,32 +372,26 @@ static status_t packed_rows_plan(const struct product_spec *spec, hid_t type, in
 status_t packed_rows_create(hid_t file, const struct product_spec *spec, const char *name,
                             hid_t type, int rank, const hsize_t *dims, hid_t *out)
 {
-    status_t st = STATUS_OK;
     if (spec->compression == COMPRESSION_NONE) {
         return h5_create_dataset(file, name, type, rank, dims, out);
     }
-    hid_t space = H5Screate_simple(rank, dims, NULL);
-    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
-    TRY_OUT(packed_rows_plan(spec, type, rank, dims, plist));
+    SCOPED(h5_close_at) hid_t space = H5Screate_simple(rank, dims, NULL);
+    SCOPED(h5_close_at) hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
+    TRY(packed_rows_plan(spec, type, rank, dims, plist));
     *out = H5Dcreate2(file, name, type, space, H5P_DEFAULT, plist, H5P_DEFAULT);
-    H5_TRY_OUT(*out, "dataset %s cannot be made", name);
-    TRY_OUT(h5_put_text(*out, attribute, codec_advice(spec->compression)));
-out:
-    h5_close(plist);
-    h5_close(space);
-    return st;
+    H5_TRY(*out, "dataset %s cannot be made", name);
+    return h5_put_text(*out, attribute, codec_advice(spec->compression));
 }
 
 status_t packed_rows_find(const struct h5_dataset *rows, const char *path, enum compression *out)
 {
-    status_t st = STATUS_OK;
-    hid_t plist = H5Dget_create_plist(rows->id);
+    SCOPED(h5_close_at) hid_t plist = H5Dget_create_plist(rows->id);
     int is_ours = 0;
     *out = COMPRESSION_NONE;
-    H5_TRY_OUT(plist, "%s: how its rows are stored cannot be read", path);
-    TRY_OUT(h5_has_attribute(rows->id, path, attribute, &is_ours));
+    H5_TRY(plist, "%s: how its rows are stored cannot be read", path);
+    TRY(h5_has_attribute(rows->id, path, attribute, &is_ours));
     if (!is_ours || H5Pget_layout(plist) != H5D_CHUNKED) {
-        goto out;
+        return STATUS_OK;
     }
     int count = H5Pget_nfilters(plist);
     unsigned flags = 0;
@@ -416,7 +407,5 @@ status_t packed_rows_find(const struct h5_dataset *rows, const char *path, enum 
             *out = (enum compression)kind;
         }
     }
-out:
-    h5_close(plist);
-    return st;
+    return STATUS_OK;
 }

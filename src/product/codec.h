@@ -32,6 +32,7 @@ typedef struct codec codec_t;
 status_t codec_create(enum compression kind, size_t element_bytes, size_t chunk_bytes,
                       codec_t **out);
 void codec_destroy(codec_t *codec); /* takes NULL */
+SCOPED_END(codec_destroy, codec_t *)
 
 /* Compresses a chunk: a pure function of its bytes and of the library's version.
  *

@@ -105,20 +105,16 @@ static int compare_is_same_text(const char *name, const char *found, const char 
 static status_t compare_attribute_text(struct comparison *comparison, const struct pair *pair,
                                        const char *name)
 {
-    status_t st = STATUS_OK;
-    char *found = NULL;
-    char *expected = NULL;
+    SCOPED(free_at) char *found = NULL;
+    SCOPED(free_at) char *expected = NULL;
     int is_there = 0;
-    TRY_OUT(h5_get_text(pair->found, comparison->path, name, &found, &is_there));
-    TRY_OUT(h5_get_text(pair->expected, comparison->path, name, &expected, &is_there));
+    TRY(h5_get_text(pair->found, comparison->path, name, &found, &is_there));
+    TRY(h5_get_text(pair->expected, comparison->path, name, &expected, &is_there));
     if (!compare_is_same_text(name, found, expected)) {
-        TRY_OUT(compare_differ(comparison, "attribute %s of %s is \"%.80s\", expected \"%.80s\"",
-                               name, pair->name, found, expected));
+        TRY(compare_differ(comparison, "attribute %s of %s is \"%.80s\", expected \"%.80s\"", name,
+                           pair->name, found, expected));
     }
-out:
-    free(found);
-    free(expected);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t compare_attribute_number(struct comparison *comparison, const struct pair *pair,

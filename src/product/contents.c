@@ -121,40 +121,36 @@ out:
 
 static status_t contents_value_add_type(hid_t type, struct text *out)
 {
-    status_t st = STATUS_OK;
-    hid_t base = -1;
+    SCOPED(h5_close_at) hid_t base = -1;
     switch (H5Tget_class(type)) {
     case H5T_INTEGER:
-        TRY_OUT(
-            contents_value_add_number(type, H5Tget_sign(type) == H5T_SGN_NONE ? 'u' : 'i', out));
+        TRY(contents_value_add_number(type, H5Tget_sign(type) == H5T_SGN_NONE ? 'u' : 'i', out));
         break;
     case H5T_FLOAT:
-        TRY_OUT(contents_value_add_number(type, 'f', out));
+        TRY(contents_value_add_number(type, 'f', out));
         break;
     case H5T_STRING:
-        TRY_OUT(H5Tis_variable_str(type) > 0 ? text_add(out, "str")
-                                             : text_add(out, "|S%zu", H5Tget_size(type)));
+        TRY(H5Tis_variable_str(type) > 0 ? text_add(out, "str")
+                                         : text_add(out, "|S%zu", H5Tget_size(type)));
         break;
     case H5T_REFERENCE:
-        TRY_OUT(text_add(out, "ref"));
+        TRY(text_add(out, "ref"));
         break;
     case H5T_VLEN:
         base = H5Tget_super(type);
-        H5_TRY_OUT(base, "a type cannot be read");
-        TRY_OUT(text_add(out, "vlen("));
-        TRY_OUT(contents_value_add_type(base, out));
-        TRY_OUT(text_add(out, ")"));
+        H5_TRY(base, "a type cannot be read");
+        TRY(text_add(out, "vlen("));
+        TRY(contents_value_add_type(base, out));
+        TRY(text_add(out, ")"));
         break;
     case H5T_COMPOUND:
-        TRY_OUT(contents_value_add_members(type, out));
+        TRY(contents_value_add_members(type, out));
         break;
     default:
-        TRY_OUT(text_add(out, "|V%zu", H5Tget_size(type)));
+        TRY(text_add(out, "|V%zu", H5Tget_size(type)));
         break;
     }
-out:
-    h5_close(base);
-    return st;
+    return STATUS_OK;
 }
 
 /* "<f8 [4, 64]\n", and how many values that are. */
@@ -191,39 +187,36 @@ static status_t contents_value_add_reference(hid_t file, const char *value, cons
 static status_t contents_value_add(hid_t file, hid_t type, const char *value, const char *where,
                                    struct text *out)
 {
-    status_t st = STATUS_OK;
     const char *letters = NULL;
     hvl_t list = {0};
-    hid_t part = -1; /* the type of a member, or of a list's items */
+    SCOPED(h5_close_at) hid_t part = -1; /* the type of a member, or of a list's items */
     H5T_class_t class = H5Tget_class(type);
     int members = class == H5T_COMPOUND ? H5Tget_nmembers(type) : 0;
     for (int i = 0; i < members; i++) {
         part = H5Tget_member_type(type, (unsigned)i);
-        H5_TRY_OUT(part, "%s: its type cannot be read", where);
-        TRY_OUT(contents_value_add(file, part, value + H5Tget_member_offset(type, (unsigned)i),
-                                   where, out));
+        H5_TRY(part, "%s: its type cannot be read", where);
+        TRY(contents_value_add(file, part, value + H5Tget_member_offset(type, (unsigned)i), where,
+                               out));
         h5_close(part);
         part = -1;
     }
     if (class == H5T_REFERENCE) {
-        TRY_OUT(contents_value_add_reference(file, value, where, out));
+        TRY(contents_value_add_reference(file, value, where, out));
     } else if (class == H5T_VLEN) {
         part = H5Tget_super(type);
-        H5_TRY_OUT(part, "%s: its type cannot be read", where);
+        H5_TRY(part, "%s: its type cannot be read", where);
         memcpy(&list, value, sizeof list);
         for (size_t i = 0; i < list.len; i++) {
-            TRY_OUT(contents_value_add(file, part, (const char *)list.p + i * H5Tget_size(part),
-                                       where, out));
+            TRY(contents_value_add(file, part, (const char *)list.p + i * H5Tget_size(part), where,
+                                   out));
         }
     } else if (class == H5T_STRING && H5Tis_variable_str(type) > 0) {
         memcpy(&letters, value, sizeof letters);
-        TRY_OUT(text_add_bytes(out, letters ? letters : "", letters ? strlen(letters) + 1 : 1));
+        TRY(text_add_bytes(out, letters ? letters : "", letters ? strlen(letters) + 1 : 1));
     } else if (class != H5T_COMPOUND) {
-        TRY_OUT(text_add_bytes(out, value, H5Tget_size(type)));
+        TRY(text_add_bytes(out, value, H5Tget_size(type)));
     }
-out:
-    h5_close(part);
-    return st;
+    return STATUS_OK;
 }
 
 /* contents_of_attribute(): the CRC of an attribute. contents_of_dataset(): of a dataset that is in
@@ -302,28 +295,23 @@ out:
 
 static status_t contents_of_dataset(hid_t dataset, const char *where, int fd, uint32_t *out)
 {
-    status_t st = STATUS_OK;
-    struct text line = {0};
+    SCOPED(text_free) struct text line = {0};
     uint64_t count = 0;
     uint64_t bytes = 0;
-    hid_t type = H5Dget_type(dataset);
-    hid_t space = H5Dget_space(dataset);
-    REQUIRE_OUT(type >= 0 && space >= 0, STATUS_DATA, "%s cannot be opened", where);
-    TRY_OUT(contents_value_add_line(type, space, where, &line, &count));
+    SCOPED(h5_close_at) hid_t type = H5Dget_type(dataset);
+    SCOPED(h5_close_at) hid_t space = H5Dget_space(dataset);
+    REQUIRE(type >= 0 && space >= 0, STATUS_DATA, "%s cannot be opened", where);
+    TRY(contents_value_add_line(type, space, where, &line, &count));
     uint32_t crc = crc_of(line.data, line.length);
     if (fd >= 0) {
         haddr_t offset = h5_offset(dataset);
-        REQUIRE_OUT(multiply_u64(count, H5Tget_size(type), &bytes) &&
-                        (bytes == 0 || offset != HADDR_UNDEF),
-                    STATUS_DATA, "%s is not contiguous", where);
-        TRY_OUT(contents_value_read(fd, where, offset, bytes, &crc));
+        REQUIRE(multiply_u64(count, H5Tget_size(type), &bytes) &&
+                    (bytes == 0 || offset != HADDR_UNDEF),
+                STATUS_DATA, "%s is not contiguous", where);
+        TRY(contents_value_read(fd, where, offset, bytes, &crc));
     }
     *out = crc;
-out:
-    text_free(&line);
-    h5_close(space);
-    h5_close(type);
-    return st;
+    return STATUS_OK;
 }
 
 static const char table_name[] = "/provenance/objects";
@@ -458,29 +446,23 @@ out:
 
 status_t contents_reserve(hid_t file)
 {
-    status_t st = STATUS_OK;
+    SCOPED(contents_end)
     struct contents contents = {.file = file, .path = "a new product", .fd = -1};
     static const char *const own[] = {"", "@long_name"};
     size_t letters = sizeof table_name + sizeof "@long_name";
-    hid_t name = H5Tcopy(H5T_C_S1);
-    hid_t type = -1;
-    hid_t table = -1;
-    TRY_OUT(contents_list(&contents));
+    SCOPED(h5_close_at) hid_t name = H5Tcopy(H5T_C_S1);
+    SCOPED(h5_close_at) hid_t type = -1;
+    SCOPED(h5_close_at) hid_t table = -1;
+    TRY(contents_list(&contents));
     for (size_t i = 0; i < contents.count; i++) {
         letters = max_u64(letters, strlen(contents.items[i].name) + 1);
     }
     const struct parts_field fields[] = {{"name", 0, name}, {"crc32", letters, H5T_STD_U32LE}};
-    H5_TRY_OUT(H5Tset_size(name, letters), "the type of %s cannot be made", table_name);
-    TRY_OUT(parts_compound(letters + sizeof(uint32_t), fields, 2, table_name, &type));
+    H5_TRY(H5Tset_size(name, letters), "the type of %s cannot be made", table_name);
+    TRY(parts_compound(letters + sizeof(uint32_t), fields, 2, table_name, &type));
     hsize_t count = contents.count + sizeof own / sizeof *own;
-    TRY_OUT(h5_create_dataset(file, table_name, type, 1, &count, &table));
-    TRY_OUT(h5_put_text(table, "long_name", convention));
-out:
-    h5_close(table);
-    h5_close(type);
-    h5_close(name);
-    contents_end(&contents);
-    return st;
+    TRY(h5_create_dataset(file, table_name, type, 1, &count, &table));
+    return h5_put_text(table, "long_name", convention);
 }
 
 /* Opens the product and its table, with memory for its rows, and lists the objects; nothing if

@@ -145,18 +145,13 @@ out:
 static status_t flagged_put_frequencies(hid_t file, const char *name,
                                         const struct product_spec *plain)
 {
-    status_t st = STATUS_OK;
-    double *frequency = NULL;
-    TRY_OUT(
-        memory_zeroed((size_t)plain->frequencies, sizeof *frequency, "frequencies", &frequency));
+    SCOPED(free_at) double *frequency = NULL;
+    TRY(memory_zeroed((size_t)plain->frequencies, sizeof *frequency, "frequencies", &frequency));
     for (uint64_t i = 0; i < plain->frequencies; i++) {
         frequency[i] = bank_frequency(plain, i);
     }
-    TRY_OUT(parts_scale_f64(file, name, frequency, plain->frequencies, "Hz",
-                            "sky frequency of a cell's channel"));
-out:
-    free(frequency);
-    return st;
+    return parts_scale_f64(file, name, frequency, plain->frequencies, "Hz",
+                           "sky frequency of a cell's channel");
 }
 
 static status_t flagged_put_limits(hid_t kurtosis, const struct product_spec *spec)

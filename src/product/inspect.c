@@ -82,16 +82,13 @@ out:
 /* The names of the lines of a row: of power /pol has them. */
 static status_t inspect_name_lines(hid_t file, struct product *product)
 {
-    status_t st = STATUS_OK;
     static const char *const scales[] = {"station", "beam", "pol"};
-    struct text lines = {0};
+    SCOPED(text_free) struct text lines = {0};
     for (size_t i = product->kind == PRODUCT_SPECTRA ? 0 : 2; i < 3; i++) {
-        TRY_OUT(inspect_name_further(file, product->path, scales[i], &lines));
+        TRY(inspect_name_further(file, product->path, scales[i], &lines));
     }
     product->ifs.pol_names = memory_move(&lines.data);
-out:
-    text_free(&lines);
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads the position on the sky, and the names of the polarisations. */
@@ -150,30 +147,25 @@ static status_t inspect_read_root(hid_t file, struct product *product)
 
 static status_t inspect_read_provenance(hid_t file, struct product *product)
 {
-    status_t st = STATUS_OK;
     static const char missing[] = "missing_samples"; /* an attribute in products of format 1 */
     int found = 0;
-    hid_t group = H5Gopen2(file, "provenance", H5P_DEFAULT);
-    H5_TRY_OUT(group, "%s has no provenance", product->path);
-    TRY_OUT(h5_get_text(group, product->path, "job", &product->origin.job_text, &found));
-    REQUIRE_OUT(found, STATUS_DATA, "%s: its provenance contains no job", product->path);
+    SCOPED(h5_close_at) hid_t group = H5Gopen2(file, "provenance", H5P_DEFAULT);
+    H5_TRY(group, "%s has no provenance", product->path);
+    TRY(h5_get_text(group, product->path, "job", &product->origin.job_text, &found));
+    REQUIRE(found, STATUS_DATA, "%s: its provenance contains no job", product->path);
     if (kind_of(product->kind)->is_archive) {
         /* The root has that of the native layout. */
-        TRY_OUT(
-            start_read_version(group, product->path, &product->origin.version_of_format, &found));
+        TRY(start_read_version(group, product->path, &product->origin.version_of_format, &found));
     }
-    TRY_OUT(h5_get_text(group, product->path, "version", &product->origin.version, &found));
-    TRY_OUT(h5_find_text(group, product->path, "arithmetic", &product->origin.arithmetic, &found));
-    TRY_OUT(h5_get_text(group, product->path, "inputs", &product->origin.inputs, &found));
-    TRY_OUT(h5_find_text(group, product->path, "assumed", &product->origin.assumed, &found));
-    TRY_OUT(h5_get_text(group, product->path, "filters", &product->origin.filters, &found));
-    TRY_OUT(h5_has_attribute(group, product->path, missing, &found));
-    TRY_OUT((found ? parts_need_u64 : parts_need_count)(group, product->path, missing,
-                                                        &product->missing));
-    TRY_OUT(parts_need_u64(group, product->path, "gap_samples", &product->gaps));
-out:
-    h5_close(group);
-    return st;
+    TRY(h5_get_text(group, product->path, "version", &product->origin.version, &found));
+    TRY(h5_find_text(group, product->path, "arithmetic", &product->origin.arithmetic, &found));
+    TRY(h5_get_text(group, product->path, "inputs", &product->origin.inputs, &found));
+    TRY(h5_find_text(group, product->path, "assumed", &product->origin.assumed, &found));
+    TRY(h5_get_text(group, product->path, "filters", &product->origin.filters, &found));
+    TRY(h5_has_attribute(group, product->path, missing, &found));
+    TRY((found ? parts_need_u64 : parts_need_count)(group, product->path, missing,
+                                                    &product->missing));
+    return parts_need_u64(group, product->path, "gap_samples", &product->gaps);
 }
 
 /* Checks the shapes of datasets beside rows, if there are any. */
@@ -254,8 +246,7 @@ static uint64_t inspect_row_bytes(hid_t data, const struct product *product)
 static status_t inspect_read_shape(hid_t file, const struct h5_dataset *data,
                                    struct product *product)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset time = {0};
+    SCOPED(h5_dataset_close) struct h5_dataset time = {0};
     product->rows = data->dims[0];
     product->streams = 1;
     for (int i = 1; i < data->rank - 1; i++) {
@@ -263,21 +254,18 @@ static status_t inspect_read_shape(hid_t file, const struct h5_dataset *data,
     }
     product->frequencies = data->dims[data->rank - 1];
     if (product_quantity(product->kind) == QUANTITY_VISIBILITIES) {
-        TRY_OUT(h5_dataset_open(file, product->path, "time", &time));
-        REQUIRE_OUT(time.count > 0 && data->dims[0] > 0 && data->dims[0] % time.count == 0 &&
-                        data->dims[0] / time.count <= UINT32_MAX && data->dims[2] <= UINT32_MAX,
-                    STATUS_DATA, "%s: /Data/visdata has %llu baselines and times, but %llu times",
-                    product->path, (unsigned long long)data->dims[0],
-                    (unsigned long long)time.count);
+        TRY(h5_dataset_open(file, product->path, "time", &time));
+        REQUIRE(time.count > 0 && data->dims[0] > 0 && data->dims[0] % time.count == 0 &&
+                    data->dims[0] / time.count <= UINT32_MAX && data->dims[2] <= UINT32_MAX,
+                STATUS_DATA, "%s: /Data/visdata has %llu baselines and times, but %llu times",
+                product->path, (unsigned long long)data->dims[0], (unsigned long long)time.count);
         product->rows = time.count;
         product->array.pairs = (uint32_t)(data->dims[0] / time.count);
         product->array.pols = (uint32_t)data->dims[2];
         product->streams = (uint64_t)product->array.pairs * product->array.pols;
         product->frequencies = data->dims[1];
     }
-out:
-    h5_dataset_close(&time);
-    return st;
+    return STATUS_OK;
 }
 
 /* Checks that the datasets' counts agree with each other and with the rows. */
@@ -371,17 +359,14 @@ out:
 /* Whether an archive in the native layout is one that we made of others. */
 static status_t inspect_is_voltages(hid_t file, const char *path, int *out)
 {
-    status_t st = STATUS_OK;
-    hid_t object = -1;
-    TRY_OUT(h5_says(file, path, "format", "voltage", out));
+    SCOPED(h5_close_at) hid_t object = -1;
+    TRY(h5_says(file, path, "format", "voltage", out));
     if (*out) {
         object = H5Oopen(file, "provenance", H5P_DEFAULT);
-        H5_TRY_OUT(object, "%s: /provenance cannot be opened", path);
-        TRY_OUT(h5_says(object, path, "software", "voltmill", out));
+        H5_TRY(object, "%s: /provenance cannot be opened", path);
+        TRY(h5_says(object, path, "software", "voltmill", out));
     }
-out:
-    h5_close(object);
-    return st;
+    return STATUS_OK;
 }
 
 /* Which of our products the file says it is, if any (*is_ours). Whatever else it says makes it
@@ -406,34 +391,30 @@ enum { INSPECT_ALL = 0, INSPECT_PLACE = 1, INSPECT_PART = 2, INSPECT_KIND = 4 };
 
 static status_t inspect_read(const char *path, int wants, struct product **out)
 {
-    status_t st = STATUS_OK;
     int is_place_all = wants & INSPECT_PLACE;
-    hid_t file = -1;
-    struct product *product = NULL;
+    SCOPED(h5_close_at) hid_t file = -1;
+    SCOPED(product_destroy_at) struct product *product = NULL;
     int is_ours = 0;
     enum mark mark = MARK_NONE;
-    TRY_OUT(wants & INSPECT_PART ? mark_find(path, &mark) : STATUS_OK);
+    TRY(wants & INSPECT_PART ? mark_find(path, &mark) : STATUS_OK);
     int is_part = mark != MARK_NONE && mark != MARK_EXPORT && mark != MARK_PLOT;
-    TRY_OUT(is_part ? h5_file_read(path, NULL, &file) : h5_open_file(path, &file));
-    TRY_OUT(memory_zeroed(1, sizeof *product, "a product", &product));
-    TRY_OUT(inspect_read_kind(file, path, &product->kind, &is_ours));
+    TRY(is_part ? h5_file_read(path, NULL, &file) : h5_open_file(path, &file));
+    TRY(memory_zeroed(1, sizeof *product, "a product", &product));
+    TRY(inspect_read_kind(file, path, &product->kind, &is_ours));
     if (!is_ours || wants & INSPECT_KIND) {
         *out = is_ours ? product : NULL;
         product = is_ours ? NULL : product;
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(memory_text(path, &product->path));
+    TRY(memory_text(path, &product->path));
     if (!is_place_all) {
-        TRY_OUT(inspect_read_root(file, product));
-        TRY_OUT(inspect_read_provenance(file, product));
+        TRY(inspect_read_root(file, product));
+        TRY(inspect_read_provenance(file, product));
     }
-    TRY_OUT(inspect_read_place(file, product));
-    TRY_OUT(is_place_all ? STATUS_OK : kind_of(product->kind)->inspect(file, product));
+    TRY(inspect_read_place(file, product));
+    TRY(is_place_all ? STATUS_OK : kind_of(product->kind)->inspect(file, product));
     *out = memory_move(&product);
-out:
-    product_destroy(product);
-    h5_close(file);
-    return st;
+    return STATUS_OK;
 }
 
 /* Describes a product in a child process; *out is NULL if the file is none of ours. */
@@ -478,14 +459,11 @@ status_t product_open_part(const char *path, struct product **out)
 
 static status_t inspect_find_place(const char *path, int wants, struct product_place *out)
 {
-    status_t st = STATUS_OK;
-    struct product *product = NULL;
-    TRY_OUT(inspect_ask(path, wants | INSPECT_PLACE, &product));
-    REQUIRE_OUT(product, STATUS_DATA, "%s is not a product of voltmill", path);
+    SCOPED(product_destroy_at) struct product *product = NULL;
+    TRY(inspect_ask(path, wants | INSPECT_PLACE, &product));
+    REQUIRE(product, STATUS_DATA, "%s is not a product of voltmill", path);
     *out = product->place;
-out:
-    product_destroy(product);
-    return st;
+    return STATUS_OK;
 }
 
 status_t product_find_place(const char *path, struct product_place *out)

@@ -462,22 +462,19 @@ static status_t join_open(struct join *join)
 /* Checks that no input is the output. */
 static status_t join_check_output(const struct join *join)
 {
-    status_t st = STATUS_OK;
-    struct guard reads = {0};
+    SCOPED(guard_free) struct guard reads = {0};
     for (uint32_t i = 0; i < join->count; i++) {
-        TRY_OUT(guard_add(&reads, "the part", join->parts[i].path));
+        TRY(guard_add(&reads, "the part", join->parts[i].path));
         for (uint32_t k = 0; k < i; k++) {
             int is_same = 0;
-            TRY_OUT(file_is_same(join->parts[k].path, join->parts[i].path, &is_same));
-            REQUIRE_OUT(!is_same, STATUS_USAGE, "join: %s and %s are one file", join->parts[k].path,
-                        join->parts[i].path);
+            TRY(file_is_same(join->parts[k].path, join->parts[i].path, &is_same));
+            REQUIRE(!is_same, STATUS_USAGE, "join: %s and %s are one file", join->parts[k].path,
+                    join->parts[i].path);
         }
     }
-    TRY_OUT(guard_check_part(&reads, "the output", join->path));
-    TRY_OUT(file_check_new(join->path, 1)); /* what is there may be the same: join_find_before() */
-out:
-    guard_free(&reads);
-    return st;
+    TRY(guard_check_part(&reads, "the output", join->path));
+    TRY(file_check_new(join->path, 1)); /* what is there may be the same: join_find_before() */
+    return STATUS_OK;
 }
 
 /* Whether two texts are the same but for how they end. */

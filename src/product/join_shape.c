@@ -110,20 +110,17 @@ static status_t join_find(const struct join *join, const char *name, uint32_t *o
 static status_t words_read(hid_t object, const char *name, char **out, size_t *bytes, hid_t *type,
                            hid_t *space)
 {
-    status_t st = STATUS_OK;
-    hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
-    H5_TRY_OUT(attribute, "attribute %s cannot be opened", name);
+    SCOPED(h5_close_at) hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
+    H5_TRY(attribute, "attribute %s cannot be opened", name);
     *type = H5Aget_type(attribute);
     *space = H5Aget_space(attribute);
-    H5_TRY_OUT(*type, "attribute %s cannot be read", name);
-    H5_TRY_OUT(*space, "attribute %s cannot be read", name);
+    H5_TRY(*type, "attribute %s cannot be read", name);
+    H5_TRY(*space, "attribute %s cannot be read", name);
     hssize_t count = H5Sget_simple_extent_npoints(*space);
     *bytes = H5Tget_size(*type) * (size_t)(count > 0 ? count : 0);
-    TRY_OUT(memory_zeroed(*bytes + 1, 1, "an attribute", out));
-    H5_TRY_OUT(H5Aread(attribute, *type, *out), "attribute %s cannot be read", name);
-out:
-    h5_close(attribute);
-    return st;
+    TRY(memory_zeroed(*bytes + 1, 1, "an attribute", out));
+    H5_TRY(H5Aread(attribute, *type, *out), "attribute %s cannot be read", name);
+    return STATUS_OK;
 }
 
 /* As people read it, short. */
@@ -303,15 +300,12 @@ static status_t join_check_values(const struct join *join, const char *name)
 static status_t join_copy_values(const struct h5_dataset *data, const char *path, const char *name,
                                  hid_t out)
 {
-    status_t st = STATUS_OK;
-    char *values = NULL;
+    SCOPED(free_at) char *values = NULL;
     size_t bytes = 0;
-    TRY_OUT(words_read_all(data, path, name, &values, &bytes));
-    H5_TRY_OUT(H5Dwrite(out, data->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values),
-               "%s cannot be written", name);
-out:
-    free(values);
-    return st;
+    TRY(words_read_all(data, path, name, &values, &bytes));
+    H5_TRY(H5Dwrite(out, data->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), "%s cannot be written",
+           name);
+    return STATUS_OK;
 }
 
 /* Replaces an attribute. */
@@ -327,34 +321,30 @@ static status_t words_put_text(hid_t object, const char *name, const char *text)
 
 static status_t words_put_numbers(const struct join *join, hid_t out, hid_t provenance)
 {
-    status_t st = STATUS_OK;
     uint64_t gaps = 0;
-    hid_t crc = H5Dopen2(provenance, "crc32", H5P_DEFAULT);
+    SCOPED(h5_close_at) hid_t crc = H5Dopen2(provenance, "crc32", H5P_DEFAULT);
+    SCOPED(h5_close_at)
     hid_t rows = H5Dopen2(out, kind_of(join->parts[0].product->kind)->rows, H5P_DEFAULT);
     int is_there = 0;
-    H5_TRY_OUT(crc, "crc32 cannot be opened");
-    H5_TRY_OUT(rows, "the rows cannot be opened");
+    H5_TRY(crc, "crc32 cannot be opened");
+    H5_TRY(rows, "the rows cannot be opened");
     for (uint32_t i = 0; i < join->count; i++) {
         gaps += join->parts[i].product->gaps;
     }
-    H5_TRY_OUT(H5Adelete(provenance, "gap_samples"), "gap_samples cannot be replaced");
-    TRY_OUT(h5_put_u64(provenance, "gap_samples", gaps));
-    H5_TRY_OUT(H5Adelete(crc, "span_rows"), "span_rows cannot be replaced");
-    TRY_OUT(h5_put_u64(crc, "span_rows", join->place.span_rows));
-    TRY_OUT(h5_has(out, "the result", "weights", &is_there));
-    TRY_OUT(is_there ? words_put_text(rows, "ancillary_variables", "weights") : STATUS_OK);
-    TRY_OUT(h5_has_attribute(rows, "the result", "nchans", &is_there));
+    H5_TRY(H5Adelete(provenance, "gap_samples"), "gap_samples cannot be replaced");
+    TRY(h5_put_u64(provenance, "gap_samples", gaps));
+    H5_TRY(H5Adelete(crc, "span_rows"), "span_rows cannot be replaced");
+    TRY(h5_put_u64(crc, "span_rows", join->place.span_rows));
+    TRY(h5_has(out, "the result", "weights", &is_there));
+    TRY(is_there ? words_put_text(rows, "ancillary_variables", "weights") : STATUS_OK);
+    TRY(h5_has_attribute(rows, "the result", "nchans", &is_there));
     if (is_there) {
-        REQUIRE_OUT(join->channels <= INT32_MAX, STATUS_USAGE,
-                    "join: %llu channels do not fit a filterbank",
-                    (unsigned long long)join->channels);
-        H5_TRY_OUT(H5Adelete(rows, "nchans"), "nchans cannot be replaced");
-        TRY_OUT(h5_put_i32(rows, "nchans", (int32_t)join->channels));
+        REQUIRE(join->channels <= INT32_MAX, STATUS_USAGE,
+                "join: %llu channels do not fit a filterbank", (unsigned long long)join->channels);
+        H5_TRY(H5Adelete(rows, "nchans"), "nchans cannot be replaced");
+        TRY(h5_put_i32(rows, "nchans", (int32_t)join->channels));
     }
-out:
-    h5_close(crc);
-    h5_close(rows);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t words_put_if_any(hid_t object, const char *name, const struct text *text)
@@ -366,19 +356,15 @@ static status_t words_put_if_any(hid_t object, const char *name, const struct te
  * USAGE, DATA, NO_SPACE, DEVICE (memory). */
 static status_t join_put_words(const struct join *join, hid_t out)
 {
-    status_t st = STATUS_OK;
     const struct text *inputs = &join->origin.inputs;
-    hid_t provenance = H5Gopen2(out, "provenance", H5P_DEFAULT);
-    H5_TRY_OUT(provenance, "the provenance cannot be opened");
-    TRY_OUT(words_put_text(provenance, "job", join->origin.job.data));
-    TRY_OUT(words_put_text(provenance, "inputs", inputs->data ? inputs->data : ""));
-    TRY_OUT(words_put_if_any(provenance, "assumed", &join->origin.assumed));
-    TRY_OUT(words_put_if_any(provenance, "arithmetic", &join->origin.arithmetic));
-    TRY_OUT(words_put_text(provenance, "version", VOLTMILL_VERSION));
-    TRY_OUT(words_put_numbers(join, out, provenance));
-out:
-    h5_close(provenance);
-    return st;
+    SCOPED(h5_close_at) hid_t provenance = H5Gopen2(out, "provenance", H5P_DEFAULT);
+    H5_TRY(provenance, "the provenance cannot be opened");
+    TRY(words_put_text(provenance, "job", join->origin.job.data));
+    TRY(words_put_text(provenance, "inputs", inputs->data ? inputs->data : ""));
+    TRY(words_put_if_any(provenance, "assumed", &join->origin.assumed));
+    TRY(words_put_if_any(provenance, "arithmetic", &join->origin.arithmetic));
+    TRY(words_put_text(provenance, "version", VOLTMILL_VERSION));
+    return words_put_numbers(join, out, provenance);
 }
 
 /* Made anew for the whole, or by counting. */
@@ -519,36 +505,33 @@ static status_t join_count_weights(const struct join *join, uint32_t part, uint6
 static status_t join_measure(const struct join *join, const struct h5_dataset *data,
                              struct join_dataset *set)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset other = {0};
-    TRY_OUT(memory_zeroed(3 * join->count, sizeof *set->first, "parts", &set->first));
+    SCOPED(h5_dataset_close) struct h5_dataset other = {0};
+    TRY(memory_zeroed(3 * join->count, sizeof *set->first, "parts", &set->first));
     set->count = set->first + join->count;
     set->from = set->count + join->count;
     for (uint32_t i = 0; i < join->count; i++) {
         const char *path = join->parts[i].path;
         int has = 0;
-        TRY_OUT(join_has(join, i, set->name, &has));
+        TRY(join_has(join, i, set->name, &has));
         if (!has) {
-            TRY_OUT(join_count_weights(join, i, data->dims[set->at], set, &set->count[i]));
+            TRY(join_count_weights(join, i, data->dims[set->at], set, &set->count[i]));
             set->from[i] = HADDR_UNDEF;
             continue;
         }
-        TRY_OUT(h5_dataset_open(join->parts[i].file, path, set->name, &other));
+        TRY(h5_dataset_open(join->parts[i].file, path, set->name, &other));
         int is_alike = other.rank == data->rank && H5Tequal(other.type, data->type) > 0;
         for (int k = 0; k < data->rank && is_alike; k++) {
             is_alike = k == set->at || other.dims[k] == data->dims[k];
         }
-        REQUIRE_OUT(is_alike, STATUS_USAGE, "join: /%s of %s has another shape or type than in %s",
-                    set->name, path, join->parts[0].path);
+        REQUIRE(is_alike, STATUS_USAGE, "join: /%s of %s has another shape or type than in %s",
+                set->name, path, join->parts[0].path);
         set->count[i] = other.dims[set->at];
         set->from[i] = h5_offset(other.id);
-        REQUIRE_OUT(set->is_rows || set->from[i] != HADDR_UNDEF, STATUS_DATA,
-                    "%s: %s is not contiguous", path, set->name);
+        REQUIRE(set->is_rows || set->from[i] != HADDR_UNDEF, STATUS_DATA,
+                "%s: %s is not contiguous", path, set->name);
         h5_dataset_close(&other);
     }
-out:
-    h5_dataset_close(&other);
-    return st;
+    return STATUS_OK;
 }
 
 /* Returns the missing value of a number type, as 4 bytes: NaN; of spectra in few bits the smallest
@@ -598,9 +581,8 @@ static status_t join_add_set(struct join *join, const struct h5_dataset *data, c
 /* A dataset as the first part has it; values alike in all are copied, too. */
 static status_t join_make_dataset(struct join *join, hid_t out, const char *name)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset data = {0};
-    hid_t made = -1;
+    SCOPED(h5_dataset_close) struct h5_dataset data = {0};
+    SCOPED(h5_close_at) hid_t made = -1;
     char scale[H5_SCALE_NAME] = "";
     hsize_t dims[H5S_MAX_RANK];
     uint32_t first = 0;
@@ -608,105 +590,89 @@ static status_t join_make_dataset(struct join *join, hid_t out, const char *name
     int is_scale = 0;
     int is_counted = TEXT_IS_AMONG(counted, name);
     int is_alike = 0;
-    TRY_OUT(join_find(join, name, &first));
+    TRY(join_find(join, name, &first));
     const struct join_part *part = &join->parts[first];
-    TRY_OUT(h5_dataset_open(part->file, part->path, name, &data));
+    TRY(h5_dataset_open(part->file, part->path, name, &data));
     memcpy(dims, data.dims, sizeof dims);
-    TRY_OUT(is_counted ? STATUS_OK : join_find_own_axis(join, &data, name, &at, scale));
+    TRY(is_counted ? STATUS_OK : join_find_own_axis(join, &data, name, &at, scale));
     if (at >= 0 && strcmp(scale, "coarse_frequency") == 0) {
-        TRY_OUT(join_is_alike(join, "coarse_frequency", &is_alike));
+        TRY(join_is_alike(join, "coarse_frequency", &is_alike));
         at = is_alike ? -1 : at;
     }
     if (at >= 0) {
-        TRY_OUT(join_add_set(join, &data, name, at, scale));
+        TRY(join_add_set(join, &data, name, at, scale));
         memcpy(dims, join->sets[join->nsets - 1].dims, sizeof dims);
     } else if (!is_counted) {
-        TRY_OUT(join_check_values(join, name));
+        TRY(join_check_values(join, name));
     }
     if (strcmp(name, place_name(PLACE_CRC)) == 0) {
         dims[0] = ceil_div_u64(join->place.rows, join->place.span_rows);
     }
-    TRY_OUT(h5_create_dataset(out, name, data.type, data.rank, dims, &made));
-    TRY_OUT(h5_is_scale(data.id, name, &is_scale));
-    TRY_OUT(is_scale ? h5_make_scale(made, name) : STATUS_OK);
-    TRY_OUT(join_copy_attributes(join, name, data.id, made));
-    TRY_OUT(at < 0 && !is_counted ? join_copy_values(&data, part->path, name, made) : STATUS_OK);
-out:
-    h5_close(made);
-    h5_dataset_close(&data);
-    return st;
+    TRY(h5_create_dataset(out, name, data.type, data.rank, dims, &made));
+    TRY(h5_is_scale(data.id, name, &is_scale));
+    TRY(is_scale ? h5_make_scale(made, name) : STATUS_OK);
+    TRY(join_copy_attributes(join, name, data.id, made));
+    return at < 0 && !is_counted ? join_copy_values(&data, part->path, name, made) : STATUS_OK;
 }
 
 /* Scales and labels of the axes of a dataset, as the first part has them. */
 static status_t join_attach(const struct join *join, hid_t out, const char *name)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset data = {0};
+    SCOPED(h5_dataset_close) struct h5_dataset data = {0};
     char label[H5_SCALE_NAME];
     char path[H5_SCALE_NAME];
     int is_scale = 0;
-    hid_t made = -1;
+    SCOPED(h5_close_at) hid_t made = -1;
     uint32_t first = 0;
-    TRY_OUT(join_find(join, name, &first));
-    TRY_OUT(h5_dataset_open(join->parts[first].file, join->parts[first].path, name, &data));
+    TRY(join_find(join, name, &first));
+    TRY(h5_dataset_open(join->parts[first].file, join->parts[first].path, name, &data));
     made = H5Dopen2(out, name, H5P_DEFAULT);
-    H5_TRY_OUT(made, "%s cannot be opened", name);
-    TRY_OUT(h5_is_scale(data.id, name, &is_scale));
+    H5_TRY(made, "%s cannot be opened", name);
+    TRY(h5_is_scale(data.id, name, &is_scale));
     for (int i = 0; i < data.rank && !is_scale; i++) {
-        TRY_OUT(h5_first_scale(data.id, name, i, path));
+        TRY(h5_first_scale(data.id, name, i, path));
         if (!path[0]) {
             continue;
         }
-        TRY_OUT(h5_get_label(data.id, name, i, label));
-        TRY_OUT(parts_attach(out, made, path, (unsigned)i, label));
+        TRY(h5_get_label(data.id, name, i, label));
+        TRY(parts_attach(out, made, path, (unsigned)i, label));
     }
-out:
-    h5_close(made);
-    h5_dataset_close(&data);
-    return st;
+    return STATUS_OK;
 }
 
 /* Makes the provenance as the first part has it. */
 static status_t join_make_group(struct join *join, hid_t out, const char *name)
 {
-    status_t st = STATUS_OK;
-    hid_t made = -1;
-    hid_t from = H5Gopen2(join->parts[0].file, name, H5P_DEFAULT);
-    H5_TRY_OUT(from, "%s: %s cannot be opened", join->parts[0].path, name);
-    TRY_OUT(parts_make_group(out, name, 0, &made));
-    TRY_OUT(join_copy_attributes(join, name, from, made));
-out:
-    h5_close(from);
-    h5_close(made);
-    return st;
+    SCOPED(h5_close_at) hid_t made = -1;
+    SCOPED(h5_close_at) hid_t from = H5Gopen2(join->parts[0].file, name, H5P_DEFAULT);
+    H5_TRY(from, "%s: %s cannot be opened", join->parts[0].path, name);
+    TRY(parts_make_group(out, name, 0, &made));
+    return join_copy_attributes(join, name, from, made);
 }
 
 static status_t join_make_objects(struct join *join, hid_t out, const struct h5_names *names)
 {
-    status_t st = STATUS_OK;
-    hid_t object = -1;
+    SCOPED(h5_close_at) hid_t object = -1;
     for (int pass = 0; pass < 3; pass++) {
         for (size_t i = 0; i < names->count; i++) {
             const char *name = names->names[i];
             uint32_t first = 0;
-            TRY_OUT(join_find(join, name, &first));
+            TRY(join_find(join, name, &first));
             object = H5Oopen(join->parts[first].file, name, H5P_DEFAULT);
-            H5_TRY_OUT(object, "%s: %s cannot be opened", join->parts[first].path, name);
+            H5_TRY(object, "%s: %s cannot be opened", join->parts[first].path, name);
             int is_group = H5Iget_type(object) == H5I_GROUP;
             h5_close(object);
             object = -1;
             if (strcmp(name, "provenance/objects") == 0) {
                 continue; /* made when all else is */
             }
-            TRY_OUT(pass == 0 && is_group    ? join_make_group(join, out, name)
-                    : pass == 1 && !is_group ? join_make_dataset(join, out, name)
-                    : pass == 2 && !is_group ? join_attach(join, out, name)
-                                             : STATUS_OK);
+            TRY(pass == 0 && is_group    ? join_make_group(join, out, name)
+                : pass == 1 && !is_group ? join_make_dataset(join, out, name)
+                : pass == 2 && !is_group ? join_attach(join, out, name)
+                                         : STATUS_OK);
         }
     }
-out:
-    h5_close(object);
-    return st;
+    return STATUS_OK;
 }
 
 status_t join_make(struct join *join, int fd, const char *path)

@@ -21,18 +21,15 @@ struct medians {
 
 status_t medians_create(uint64_t columns, uint32_t threads, medians_t **out)
 {
-    status_t st = STATUS_OK;
-    medians_t *medians = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *medians, "medians", &medians));
+    SCOPED(medians_destroy_at) medians_t *medians = NULL;
+    TRY(memory_zeroed(1, sizeof *medians, "medians", &medians));
     medians->threads = threads;
-    TRY_OUT(memory_zeroed((size_t)columns, sizeof *medians->prefix, "medians", &medians->prefix));
-    TRY_OUT(memory_zeroed((size_t)columns, sizeof *medians->rank, "medians", &medians->rank));
-    TRY_OUT(memory_zeroed((size_t)columns * BINS, sizeof *medians->counts, "medians",
-                          &medians->counts));
+    TRY(memory_zeroed((size_t)columns, sizeof *medians->prefix, "medians", &medians->prefix));
+    TRY(memory_zeroed((size_t)columns, sizeof *medians->rank, "medians", &medians->rank));
+    TRY(memory_zeroed((size_t)columns * BINS, sizeof *medians->counts, "medians",
+                      &medians->counts));
     *out = memory_move(&medians);
-out:
-    medians_destroy(medians);
-    return st;
+    return STATUS_OK;
 }
 
 uint64_t medians_bytes(uint64_t columns)

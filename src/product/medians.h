@@ -20,6 +20,7 @@ typedef struct medians medians_t;
  * (memory). */
 status_t medians_create(uint64_t columns, uint32_t threads, medians_t **out);
 void medians_destroy(medians_t *medians); /* takes NULL */
+SCOPED_END(medians_destroy, medians_t *)
 uint64_t medians_bytes(uint64_t columns); /* of them in memory */
 
 /* Begins pass 0 .. MEDIANS_PASSES - 1, in this order, over all rows of `columns` columns: the same

@@ -55,13 +55,12 @@ status_t packed_read_chunk(const struct packed_shape *shape, int fd, const char 
 /* Reads the rows' shape and the inputs from the existing file. */
 static status_t packed_look(packed_t *packed, enum product_kind kind, char **inputs)
 {
-    status_t st = STATUS_OK;
-    hid_t part = -1;
-    hid_t group = -1;
-    struct h5_dataset rows = {0};
+    SCOPED(h5_close_at) hid_t part = -1;
+    SCOPED(h5_close_at) hid_t group = -1;
+    SCOPED(h5_dataset_close) struct h5_dataset rows = {0};
     int found = 0;
-    TRY_OUT(h5_open_file(packed->files.part, &part));
-    TRY_OUT(h5_dataset_open(part, packed->files.part, kind_of(kind)->rows, &rows));
+    TRY(h5_open_file(packed->files.part, &part));
+    TRY(h5_dataset_open(part, packed->files.part, kind_of(kind)->rows, &rows));
     packed->rank = rows.rank;
     memcpy(packed->dims, rows.dims, sizeof packed->dims);
     struct packed_shape *shape = &packed->shape;
@@ -74,13 +73,8 @@ static status_t packed_look(packed_t *packed, enum product_kind kind, char **inp
     }
     packed_cut(shape);
     group = H5Gopen2(part, "provenance", H5P_DEFAULT);
-    H5_TRY_OUT(group, "%s has no provenance", packed->files.part);
-    TRY_OUT(h5_get_text(group, packed->files.part, "inputs", inputs, &found));
-out:
-    h5_dataset_close(&rows);
-    h5_close(group);
-    h5_close(part);
-    return st;
+    H5_TRY(group, "%s has no provenance", packed->files.part);
+    return h5_get_text(group, packed->files.part, "inputs", inputs, &found);
 }
 
 /* Lists the datasets that both files store in one piece. */
@@ -249,18 +243,15 @@ static status_t rows_open_chunks(rows_t *rows)
 
 status_t rows_open(const struct product *product, rows_t **out)
 {
-    status_t st = STATUS_OK;
-    rows_t *rows = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *rows, "rows", &rows));
+    SCOPED(rows_close_at) rows_t *rows = NULL;
+    TRY(memory_zeroed(1, sizeof *rows, "rows", &rows));
     rows->product = product;
     rows->fd = -1;
     rows->type = -1;
-    TRY_OUT(product->compression == COMPRESSION_NONE ? file_open_read(product->path, &rows->fd)
-                                                     : rows_open_chunks(rows));
+    TRY(product->compression == COMPRESSION_NONE ? file_open_read(product->path, &rows->fd)
+                                                 : rows_open_chunks(rows));
     *out = memory_move(&rows);
-out:
-    rows_close(rows);
-    return st;
+    return STATUS_OK;
 }
 
 void rows_close(rows_t *rows)
@@ -279,20 +270,16 @@ void rows_close(rows_t *rows)
 status_t rows_select(depot_t *depot, hid_t type, const char *where, const hsize_t *start,
                      const hsize_t *size, void *out)
 {
-    status_t st = STATUS_OK;
     char what[80];
-    hid_t wanted = H5Dget_space(depot_dataset(depot));
+    SCOPED(h5_close_at) hid_t wanted = H5Dget_space(depot_dataset(depot));
+    SCOPED(h5_close_at)
     hid_t memory = H5Screate_simple(H5Sget_simple_extent_ndims(wanted), size, NULL);
     snprintf(what, sizeof what, "rows %llu .. %llu", (unsigned long long)start[0],
              (unsigned long long)(start[0] + size[0]));
-    H5_TRY_OUT(H5Sselect_hyperslab(wanted, H5S_SELECT_SET, start, NULL, size, NULL), "%s has no %s",
-               where, what);
+    H5_TRY(H5Sselect_hyperslab(wanted, H5S_SELECT_SET, start, NULL, size, NULL), "%s has no %s",
+           where, what);
     const struct depot_read read = {type, memory, wanted, out, what};
-    TRY_OUT(depot_read(depot, &read));
-out:
-    h5_close(memory);
-    h5_close(wanted);
-    return st;
+    return depot_read(depot, &read);
 }
 
 /* Reads whole rows of a dataset in chunks. */

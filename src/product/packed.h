@@ -45,6 +45,7 @@ typedef struct rows rows_t;
 /* Opens the rows of a product, which must outlive them. Fails with DATA or DEVICE. */
 status_t rows_open(const struct product *product, rows_t **out);
 void rows_close(rows_t *rows); /* takes NULL */
+SCOPED_END(rows_close, rows_t *)
 
 /* Reads bytes [from, from + piece) of each of some rows.
  *

@@ -17,28 +17,24 @@
 status_t product_count_clips(int fd, const char *path, const struct product_place *place,
                              uint64_t lines, struct product_clips *out)
 {
-    status_t st = STATUS_OK;
     enum { PIECE = 1 << 16 };
-    uint16_t *counts = NULL;
+    SCOPED(free_at) uint16_t *counts = NULL;
     struct product_clips found = {0, 0};
     uint64_t all = place->scale_rows > 0 ? ceil_div_u64(place->rows, place->scale_rows) * lines : 0;
-    TRY_OUT(memory_zeroed(PIECE, sizeof *counts, "counts", &counts));
+    TRY(memory_zeroed(PIECE, sizeof *counts, "counts", &counts));
     for (int is_high = 0; is_high < 2; is_high++) {
         uint64_t offset = is_high ? place->high_offset : place->low_offset;
         uint64_t *sum = is_high ? &found.high : &found.low;
         for (uint64_t at = 0; at < all; at += PIECE) {
             uint64_t count = min_u64(PIECE, all - at);
-            TRY_OUT(
-                file_read(fd, path, offset + at * sizeof *counts, counts, count * sizeof *counts));
+            TRY(file_read(fd, path, offset + at * sizeof *counts, counts, count * sizeof *counts));
             for (uint64_t i = 0; i < count; i++) {
                 *sum += counts[i];
             }
         }
     }
     *out = found;
-out:
-    free(counts);
-    return st;
+    return STATUS_OK;
 }
 
 /* The weights of a product, looked through. */
@@ -47,24 +43,23 @@ enum { PIECE = 1 << 18 /* weights that are read at a time */ };
 
 status_t product_weigh(const struct product *product, struct product_weights *out)
 {
-    status_t st = STATUS_OK;
-    int fd = -1;
-    float *weights = NULL;
+    SCOPED(file_close_at) int fd = -1;
+    SCOPED(free_at) float *weights = NULL;
     double sum = 0;
     struct product_weights found = {.least = 1, .count = product->rows * product->weights};
     uint64_t cells = product->flags.rows * product->flags.ifs * product->flags.channels;
-    TRY_OUT(file_open_read(product->path, &fd));
-    TRY_OUT(product_count_clips(fd, product->path, &product->place,
-                                product->streams * product->frequencies, &out->clips));
+    TRY(file_open_read(product->path, &fd));
+    TRY(product_count_clips(fd, product->path, &product->place,
+                            product->streams * product->frequencies, &out->clips));
     if (found.count == 0) {
-        goto out;
+        return STATUS_OK;
     }
     found.clips = out->clips;
-    TRY_OUT(memory_zeroed(PIECE, sizeof *weights, "weights", &weights));
+    TRY(memory_zeroed(PIECE, sizeof *weights, "weights", &weights));
     for (uint64_t at = 0; at < found.count; at += PIECE) {
         uint64_t count = min_u64(PIECE, found.count - at);
-        TRY_OUT(file_read(fd, product->path, product->place.weights_offset + at * sizeof *weights,
-                          weights, count * sizeof *weights));
+        TRY(file_read(fd, product->path, product->place.weights_offset + at * sizeof *weights,
+                      weights, count * sizeof *weights));
         for (uint64_t i = 0; i < count; i++) {
             found.least = fmin(found.least, (double)weights[i]);
             found.below += weights[i] < 1;
@@ -72,12 +67,9 @@ status_t product_weigh(const struct product *product, struct product_weights *ou
         }
     }
     found.mean = sum / (double)found.count;
-    TRY_OUT(product_count_flags(product->path, &product->place, cells, &found.flags));
+    TRY(product_count_flags(product->path, &product->place, cells, &found.flags));
     *out = found;
-out:
-    file_close(fd);
-    free(weights);
-    return st;
+    return STATUS_OK;
 }
 
 uint64_t product_row_bytes(enum product_kind kind, uint64_t streams, uint64_t nchannels)
@@ -98,33 +90,28 @@ struct time_axis product_time(const struct product_spec *spec)
 status_t product_create(int fd, const char *path, const struct product_spec *spec,
                         struct product_place *place, uint64_t *frequency_at)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset rows = {0};
-    hid_t file = -1;
+    SCOPED(h5_dataset_close) struct h5_dataset rows = {0};
+    SCOPED(h5_close_at) hid_t file = -1;
     uint64_t values_at = 0;
-    TRY_OUT(spec->align > 0 ? h5_file_create_aligned(fd, path, MARK_RUN, spec->align, &file)
-                            : h5_file_create(fd, path, MARK_RUN, &file));
-    TRY_OUT(kind_describe(file, spec, place));
-    TRY_OUT(contents_reserve(file));
+    TRY(spec->align > 0 ? h5_file_create_aligned(fd, path, MARK_RUN, spec->align, &file)
+                        : h5_file_create(fd, path, MARK_RUN, &file));
+    TRY(kind_describe(file, spec, place));
+    TRY(contents_reserve(file));
     const struct kind *kind = kind_of(spec->kind);
-    TRY_OUT(kind->is_archive ? h5_place_last(file, kind->rows) : STATUS_OK);
-    TRY_OUT(h5_dataset_open(file, path, kind->rows, &rows));
+    TRY(kind->is_archive ? h5_place_last(file, kind->rows) : STATUS_OK);
+    TRY(h5_dataset_open(file, path, kind->rows, &rows));
     haddr_t at = h5_offset(rows.id);
-    REQUIRE_OUT(at != HADDR_UNDEF, STATUS_DATA, "%s: its rows are not contiguous", path);
+    REQUIRE(at != HADDR_UNDEF, STATUS_DATA, "%s: its rows are not contiguous", path);
     place->data_offset = at;
     h5_dataset_close(&rows);
-    TRY_OUT(places_find(file, path, place, NULL));
-    TRY_OUT(kind_find_frequencies(file, path, spec, &values_at));
+    TRY(places_find(file, path, place, NULL));
+    TRY(kind_find_frequencies(file, path, spec, &values_at));
     if (frequency_at) {
         *frequency_at = values_at;
     } else {
-        TRY_OUT(product_put_frequencies(fd, path, spec, values_at));
+        TRY(product_put_frequencies(fd, path, spec, values_at));
     }
-    TRY_OUT(h5_file_finish(&file, &place->file_bytes));
-out:
-    h5_dataset_close(&rows);
-    h5_close(file);
-    return st;
+    return h5_file_finish(&file, &place->file_bytes);
 }
 
 status_t product_put_counts(int fd, const char *path, const struct product_place *place,

@@ -273,6 +273,7 @@ status_t product_find_part(const char *path, struct product_place *out);
 status_t product_open(const char *path, struct product **out);
 status_t product_open_part(const char *path, struct product **out);
 void product_destroy(struct product *product); /* takes NULL */
+SCOPED_END(product_destroy, struct product *)
 
 /* Opens a product of unknown origin in a child process (io/apart.h). */
 extern const struct description product_description;

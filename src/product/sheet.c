@@ -111,31 +111,28 @@ static status_t sheet_open_chunks(struct sheet *sheet)
 
 static status_t sheet_open_here(const char *path, const char *name, struct sheet **out)
 {
-    status_t st = STATUS_OK;
-    struct sheet *sheet = NULL;
+    SCOPED(sheet_close_at) struct sheet *sheet = NULL;
     int found = 0;
-    TRY_OUT(memory_zeroed(1, sizeof *sheet, "a dataset", &sheet));
+    TRY(memory_zeroed(1, sizeof *sheet, "a dataset", &sheet));
     sheet->file = -1;
     sheet->pair = -1;
-    TRY_OUT(memory_text(path, &sheet->path));
-    TRY_OUT(memory_text(name, &sheet->name));
-    TRY_OUT(memory_format(&sheet->where, "%s: /%s", path, name));
-    TRY_OUT(h5_open_file(path, &sheet->file));
-    TRY_OUT(h5_has(sheet->file, path, name, &found));
+    TRY(memory_text(path, &sheet->path));
+    TRY(memory_text(name, &sheet->name));
+    TRY(memory_format(&sheet->where, "%s: /%s", path, name));
+    TRY(h5_open_file(path, &sheet->file));
+    TRY(h5_has(sheet->file, path, name, &found));
     if (found) {
-        TRY_OUT(h5_dataset_open(sheet->file, path, name, &sheet->data));
-        TRY_OUT(h5_refuse_external(sheet->data.id, path, name));
-        TRY_OUT(sheet_describe(sheet));
-        TRY_OUT(sheet_find_coarse(sheet));
-        TRY_OUT(sheet_find_scales(sheet));
+        TRY(h5_dataset_open(sheet->file, path, name, &sheet->data));
+        TRY(h5_refuse_external(sheet->data.id, path, name));
+        TRY(sheet_describe(sheet));
+        TRY(sheet_find_coarse(sheet));
+        TRY(sheet_find_scales(sheet));
         h5_try_chunks(sheet->data.id, path, name);
-        TRY_OUT(sheet_open_chunks(sheet));
+        TRY(sheet_open_chunks(sheet));
     }
     *out = found ? sheet : NULL;
     sheet = found ? NULL : sheet;
-out:
-    sheet_close(sheet);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t sheet_try(const struct apart_request *request, void **out)
@@ -196,37 +193,33 @@ static status_t sheet_select(const struct sheet *sheet, const hsize_t *start, co
 static status_t sheet_scale(const struct sheet *sheet, uint64_t row, uint64_t rows, uint64_t at_if,
                             uint64_t chan, uint64_t chans, const char *stored, float *pairs)
 {
-    status_t st = STATUS_OK;
     const hsize_t size[3] = {1, 1, chans};
     uint64_t last = UINT64_MAX;
-    float *scale = NULL;
-    TRY_OUT(memory_zeroed((size_t)chans, 2 * sizeof *scale, "scales", &scale));
+    SCOPED(free_at) float *scale = NULL;
+    TRY(memory_zeroed((size_t)chans, 2 * sizeof *scale, "scales", &scale));
     for (uint64_t i = 0; i < rows; i++) {
         uint64_t block = min_u64((row + i) / sheet->scale_rows, sheet->scale.dims[0] - 1);
         if (block != last) {
             const hsize_t start[3] = {block, at_if, chan};
-            TRY_OUT(h5_dataset_read_part(&sheet->scale, start, size, H5T_NATIVE_FLOAT, scale,
-                                         "%s: its scales", sheet->path));
-            TRY_OUT(h5_dataset_read_part(&sheet->offset, start, size, H5T_NATIVE_FLOAT,
-                                         scale + chans, "%s: its scales", sheet->path));
+            TRY(h5_dataset_read_part(&sheet->scale, start, size, H5T_NATIVE_FLOAT, scale,
+                                     "%s: its scales", sheet->path));
+            TRY(h5_dataset_read_part(&sheet->offset, start, size, H5T_NATIVE_FLOAT, scale + chans,
+                                     "%s: its scales", sheet->path));
             last = block;
         }
         steps_load(sheet->form, stored + i * chans * sheet->form.bits / 4, (size_t)chans, scale,
                    scale + chans, pairs + 2 * i * chans);
     }
-out:
-    free(scale);
-    return st;
+    return STATUS_OK;
 }
 
 status_t sheet_read(const struct sheet *sheet, uint64_t row, uint64_t rows, uint64_t at_if,
                     uint64_t chan, uint64_t chans, float *out)
 {
-    status_t st = STATUS_OK;
     hsize_t start[MOST_DIMS] = {row};
     hsize_t size[MOST_DIMS] = {rows};
-    float *pairs = NULL;
-    char *stored = NULL;
+    SCOPED(free_at) float *pairs = NULL;
+    SCOPED(free_at) char *stored = NULL;
     uint64_t left = at_if;
     for (int i = sheet->data.rank - 2; i >= 1; i--) {
         start[i] = left % sheet->data.dims[i];
@@ -236,18 +229,15 @@ status_t sheet_read(const struct sheet *sheet, uint64_t row, uint64_t rows, uint
     start[sheet->data.rank - 1] = chan;
     size[sheet->data.rank - 1] = chans;
     if (sheet->is_complex) {
-        TRY_OUT(memory_aligned((size_t)(rows * chans), 2 * sizeof *pairs, "spectra", &pairs));
+        TRY(memory_aligned((size_t)(rows * chans), 2 * sizeof *pairs, "spectra", &pairs));
     }
     if (sheet->scale_rows > 0) {
-        TRY_OUT(memory_aligned((size_t)(rows * chans), sheet->form.bits / 4, "spectra", &stored));
+        TRY(memory_aligned((size_t)(rows * chans), sheet->form.bits / 4, "spectra", &stored));
     }
-    TRY_OUT(sheet_select(sheet, start, size, stored ? (void *)stored : pairs ? pairs : out));
-    TRY_OUT(stored ? sheet_scale(sheet, row, rows, at_if, chan, chans, stored, pairs) : STATUS_OK);
+    TRY(sheet_select(sheet, start, size, stored ? (void *)stored : pairs ? pairs : out));
+    TRY(stored ? sheet_scale(sheet, row, rows, at_if, chan, chans, stored, pairs) : STATUS_OK);
     for (size_t i = 0; pairs && i < (size_t)(rows * chans); i++) {
         out[i] = pairs[2 * i] * pairs[2 * i] + pairs[2 * i + 1] * pairs[2 * i + 1];
     }
-out:
-    free(pairs);
-    free(stored);
-    return st;
+    return STATUS_OK;
 }

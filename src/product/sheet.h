@@ -37,6 +37,7 @@ const char *sheet_beside(int which);
  * pairs of them; with DEVICE, STOPPED. */
 status_t sheet_open(const char *path, const char *name, struct sheet **out);
 void sheet_close(struct sheet *sheet); /* takes NULL */
+SCOPED_END(sheet_close, struct sheet *)
 extern const struct description sheet_description;
 
 /* Reads rows and channels of one if into out [rows][channels]. Fails with DATA, DEVICE. */

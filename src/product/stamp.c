@@ -43,24 +43,21 @@ static int stamp_scan(const char *word, struct stamp *out)
 
 status_t stamp_read(const char *path, struct stamp *out, int *found)
 {
-    status_t st = STATUS_OK;
     enum { HEAD = 32 << 10 }; /* the first header of PSRFITS, and all of SIGPROC's */
     char head[HEAD + 1];
-    int fd = -1;
+    SCOPED(file_close_at) int fd = -1;
     struct identity identity;
     *found = 0;
-    TRY_OUT(file_open_read(path, &fd));
-    TRY_OUT(identity_of_open(fd, path, &identity));
+    TRY(file_open_read(path, &fd));
+    TRY(identity_of_open(fd, path, &identity));
     size_t length = identity.bytes < HEAD ? (size_t)identity.bytes : HEAD;
-    TRY_OUT(file_read(fd, path, 0, head, length));
+    TRY(file_read(fd, path, 0, head, length));
     head[length] = '\0';
     for (size_t at = 0; at + sizeof stamp_begin <= length && !*found; at++) {
         *found = memcmp(head + at, stamp_begin, sizeof stamp_begin - 1) == 0 &&
                  stamp_scan(head + at, out);
     }
-out:
-    file_close(fd);
-    return st;
+    return STATUS_OK;
 }
 
 size_t stamp_letters_before(const char *text)

@@ -313,36 +313,28 @@ static status_t voltages_put_samples(hid_t file, const struct voltages_spec *spe
 static status_t voltages_attach(hid_t voltages, hid_t scale, const char *axes, const char *name,
                                 hsize_t count)
 {
-    status_t st = STATUS_OK;
     unsigned dim = 0;
     hsize_t dims[AXIS_KINDS] = {0};
     const char *end = strstr(axes, name);
-    hid_t space = H5Dget_space(voltages);
+    SCOPED(h5_close_at) hid_t space = H5Dget_space(voltages);
     for (const char *c = axes; c < end; c++) {
         dim += *c == ',';
     }
-    H5_TRY_OUT(H5Sget_simple_extent_dims(space, dims, NULL),
-               "the shape of its samples cannot be read");
-    TRY_OUT(h5_make_scale(scale, name));
+    H5_TRY(H5Sget_simple_extent_dims(space, dims, NULL), "the shape of its samples cannot be read");
+    TRY(h5_make_scale(scale, name));
     if (dims[dim] == count && end[strlen(name)] != ':') {
-        TRY_OUT(h5_attach_scale(voltages, scale, name, (int)dim));
+        TRY(h5_attach_scale(voltages, scale, name, (int)dim));
     }
-out:
-    h5_close(space);
-    return st;
+    return STATUS_OK;
 }
 
 /* Writes a dimension scale, and attaches it to an axis. */
 static status_t voltages_put_scale(hid_t file, hid_t voltages, const char *axes, const char *axis,
                                    const struct parts_set *set)
 {
-    status_t st = STATUS_OK;
-    hid_t scale = -1;
-    TRY_OUT(parts_make(file, set, &scale));
-    TRY_OUT(voltages_attach(voltages, scale, axes, axis, set->dims[0]));
-out:
-    h5_close(scale);
-    return st;
+    SCOPED(h5_close_at) hid_t scale = -1;
+    TRY(parts_make(file, set, &scale));
+    return voltages_attach(voltages, scale, axes, axis, set->dims[0]);
 }
 
 static status_t voltages_put_names(hid_t file, hid_t voltages, const char *axes, enum axis axis,
@@ -378,51 +370,41 @@ status_t voltages_add_gap(struct voltages_gaps *gaps, uint64_t first, uint64_t c
  * NO_SPACE, DATA, DEVICE (memory). */
 static status_t voltages_put_gaps(hid_t file, const struct voltages_gaps *gaps)
 {
-    status_t st = STATUS_OK;
     const size_t columns = gaps->has_streams ? 3 : 2;
-    uint64_t *packed = NULL;
-    TRY_OUT(memory_zeroed(gaps->count, columns * sizeof *packed, "gaps", &packed));
+    SCOPED(free_at) uint64_t *packed = NULL;
+    TRY(memory_zeroed(gaps->count, columns * sizeof *packed, "gaps", &packed));
     for (size_t i = 0; i < gaps->count; i++) {
         memcpy(packed + i * columns, gaps->rows[i], columns * sizeof *packed);
     }
     const struct parts_set set = {
         "gaps", H5T_STD_U64LE, 2, {gaps->count, columns}, .values = packed};
-    TRY_OUT(gaps->count > 0 ? parts_put(file, &set) : STATUS_OK);
-out:
-    free(packed);
-    return st;
+    return gaps->count > 0 ? parts_put(file, &set) : STATUS_OK;
 }
 
 /* Puts all that the layout knows into a new file but the samples' values. Fails with NO_SPACE or
  * DATA. */
 static status_t voltages_describe(hid_t file, const struct voltages_spec *spec)
 {
-    status_t st = STATUS_OK;
-    hid_t voltages = -1;
-    struct text axes = {0};
+    SCOPED(h5_close_at) hid_t voltages = -1;
+    SCOPED(text_free) struct text axes = {0};
     const struct voltages_packing *packing = spec->packing;
     int has_levels = packing && packing->has_levels;
     int is_of_levels = packing && packing->bits > 0 && (has_levels || packing->name == NULL);
     const struct parts_set hz = {
         "freq_hz", H5T_IEEE_F64LE, 1, {spec->axes[AXIS_CHAN].count}, .values = spec->freq_hz};
-    TRY_OUT(h5_put_text(file, "format", "voltage"));
-    TRY_OUT(h5_put_i32(file, "format_version", is_of_levels ? 4 : spec->scale == 1 ? 1 : 2));
-    TRY_OUT(parts_put_sky(file, &spec->sky));
-    TRY_OUT(voltages_put_samples(file, spec, &axes, &voltages));
-    TRY_OUT(voltages_put_scale(file, voltages, axes.data, "chan", &hz));
-    TRY_OUT(voltages_put_names(file, voltages, axes.data, AXIS_POL, &spec->axes[AXIS_POL]));
-    TRY_OUT(voltages_put_names(file, voltages, axes.data, AXIS_STATION, &spec->axes[AXIS_STATION]));
-    TRY_OUT(parts_put_list(file, "levels", H5T_IEEE_F64LE, 1,
-                           has_levels ? 1ULL << packing->bits : 0,
-                           has_levels ? packing->levels : NULL));
-    TRY_OUT(parts_put_list(file, "station_itrf_m", H5T_IEEE_F64LE, 2,
-                           spec->axes[AXIS_STATION].count, spec->itrf_m));
-    TRY_OUT(parts_put_list(file, "reference_itrf_m", H5T_IEEE_F64LE, 1, 3, spec->reference_m));
-    TRY_OUT(voltages_put_gaps(file, &spec->gaps));
-out:
-    text_free(&axes);
-    h5_close(voltages);
-    return st;
+    TRY(h5_put_text(file, "format", "voltage"));
+    TRY(h5_put_i32(file, "format_version", is_of_levels ? 4 : spec->scale == 1 ? 1 : 2));
+    TRY(parts_put_sky(file, &spec->sky));
+    TRY(voltages_put_samples(file, spec, &axes, &voltages));
+    TRY(voltages_put_scale(file, voltages, axes.data, "chan", &hz));
+    TRY(voltages_put_names(file, voltages, axes.data, AXIS_POL, &spec->axes[AXIS_POL]));
+    TRY(voltages_put_names(file, voltages, axes.data, AXIS_STATION, &spec->axes[AXIS_STATION]));
+    TRY(parts_put_list(file, "levels", H5T_IEEE_F64LE, 1, has_levels ? 1ULL << packing->bits : 0,
+                       has_levels ? packing->levels : NULL));
+    TRY(parts_put_list(file, "station_itrf_m", H5T_IEEE_F64LE, 2, spec->axes[AXIS_STATION].count,
+                       spec->itrf_m));
+    TRY(parts_put_list(file, "reference_itrf_m", H5T_IEEE_F64LE, 1, 3, spec->reference_m));
+    return voltages_put_gaps(file, &spec->gaps);
 }
 
 /* Ends such a file, which becomes -1, and sets the place of its samples. The caller closes a file
@@ -430,14 +412,13 @@ out:
 static status_t voltages_finish(hid_t *file, const char *path, const struct voltages_spec *spec,
                                 struct voltages_place *place)
 {
-    status_t st = STATUS_OK;
-    hid_t voltages = -1;
-    TRY_OUT(h5_place_last(*file, "voltages"));
+    SCOPED(h5_close_at) hid_t voltages = -1;
+    TRY(h5_place_last(*file, "voltages"));
     voltages = H5Dopen2(*file, "voltages", H5P_DEFAULT);
-    H5_TRY_OUT(voltages, "%s: its samples cannot be opened", path ? path : "voltages");
+    H5_TRY(voltages, "%s: its samples cannot be opened", path ? path : "voltages");
     haddr_t offset = h5_offset(voltages);
-    REQUIRE_OUT(offset != HADDR_UNDEF, STATUS_DATA, "%s: its samples have no place",
-                path ? path : "voltages");
+    REQUIRE(offset != HADDR_UNDEF, STATUS_DATA, "%s: its samples have no place",
+            path ? path : "voltages");
     place->data_offset = offset;
     place->step_bytes = sample_bytes(spec->format, spec->is_complex);
     for (int i = AXIS_STATION; i <= AXIS_CHAN; i++) {
@@ -445,23 +426,16 @@ static status_t voltages_finish(hid_t *file, const char *path, const struct volt
     }
     h5_close(voltages);
     voltages = -1;
-    TRY_OUT(h5_file_finish(file, &place->file_bytes));
-out:
-    h5_close(voltages);
-    return st;
+    return h5_file_finish(file, &place->file_bytes);
 }
 
 status_t voltages_create(int fd, const char *path, const struct voltages_spec *spec,
                          struct voltages_place *place)
 {
-    status_t st = STATUS_OK;
-    hid_t file = -1;
-    TRY_OUT(h5_file_create(fd, path, MARK_SYNTH, &file));
-    TRY_OUT(voltages_describe(file, spec));
-    TRY_OUT(voltages_finish(&file, path, spec, place));
-out:
-    h5_close(file);
-    return st;
+    SCOPED(h5_close_at) hid_t file = -1;
+    TRY(h5_file_create(fd, path, MARK_SYNTH, &file));
+    TRY(voltages_describe(file, spec));
+    return voltages_finish(&file, path, spec, place);
 }
 
 struct voltages_spec voltages_of_archive(const struct archive *archive)
@@ -531,35 +505,29 @@ out:
  * most a chunk of 1 MiB. */
 static status_t voltages_reserve_gaps(hid_t file, const struct voltages_spec *spec)
 {
-    status_t st = STATUS_OK;
     enum { LEAST = 128, MOST = 40000, ROW = 24, SHARE = 1000 };
     uint64_t bytes = spec->samples * sample_bytes(spec->format, spec->is_complex);
     for (int i = 0; i < STREAM_AXES; i++) {
         bytes *= spec->axes[archive_stream_axes[i]].count;
     }
     const hsize_t dims[2] = {min_u64(max_u64(bytes / SHARE / ROW, LEAST), MOST), 3};
-    hid_t space = H5Screate_simple(2, dims, NULL);
-    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
-    hid_t gaps = -1;
-    H5_TRY_OUT(H5Pset_chunk(plist, 2, dims), "gaps cannot be planned");
-    H5_TRY_OUT(H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY), "gaps cannot be planned");
-    H5_TRY_OUT(H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER), "gaps cannot be planned");
-    H5_TRY_OUT(H5Pset_obj_track_times(plist, 0), "gaps cannot be planned");
+    SCOPED(h5_close_at) hid_t space = H5Screate_simple(2, dims, NULL);
+    SCOPED(h5_close_at) hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
+    SCOPED(h5_close_at) hid_t gaps = -1;
+    H5_TRY(H5Pset_chunk(plist, 2, dims), "gaps cannot be planned");
+    H5_TRY(H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY), "gaps cannot be planned");
+    H5_TRY(H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER), "gaps cannot be planned");
+    H5_TRY(H5Pset_obj_track_times(plist, 0), "gaps cannot be planned");
     gaps = H5Dcreate2(file, "gaps", H5T_STD_U64LE, space, H5P_DEFAULT, plist, H5P_DEFAULT);
-    H5_TRY_OUT(gaps, "gaps cannot be made");
-out:
-    h5_close(gaps);
-    h5_close(plist);
-    h5_close(space);
-    return st;
+    H5_TRY(gaps, "gaps cannot be made");
+    return STATUS_OK;
 }
 
 status_t voltages_create_copy(int fd, const char *path, const struct archive *archive,
                               const struct voltages_packing *packing, struct voltages_place *place)
 {
-    status_t st = STATUS_OK;
     struct voltages_spec spec = voltages_of_archive(archive);
-    hid_t file = -1;
+    SCOPED(h5_close_at) hid_t file = -1;
     spec.samples = archive->samples;
     spec.format = archive->format;
     spec.packing = packing;
@@ -567,13 +535,10 @@ status_t voltages_create_copy(int fd, const char *path, const struct archive *ar
     spec.has_missing_value = archive->stored.has_missing_value;
     spec.missing_value = packing->missing;
     spec.scale = packing->scale;
-    TRY_OUT(h5_file_create(fd, path, MARK_IMPORT, &file));
-    TRY_OUT(voltages_describe_streams(file, archive, spec));
-    TRY_OUT(voltages_reserve_gaps(file, &spec));
-    TRY_OUT(voltages_finish(&file, path, &spec, place));
-out:
-    h5_close(file);
-    return st;
+    TRY(h5_file_create(fd, path, MARK_IMPORT, &file));
+    TRY(voltages_describe_streams(file, archive, spec));
+    TRY(voltages_reserve_gaps(file, &spec));
+    return voltages_finish(&file, path, &spec, place);
 }
 
 static status_t gaps_add(struct voltages_gaps *gaps, uint64_t first, uint64_t count,
@@ -633,32 +598,25 @@ static status_t gaps_make(struct loss *losses, size_t count, uint32_t nstreams,
 /* Writes the gaps into the space reserved before the samples, if they fit; else after these. */
 static status_t gaps_put(hid_t file, const struct voltages_gaps *gaps)
 {
-    status_t st = STATUS_OK;
     const hsize_t dims[2] = {gaps->count, gaps->has_streams ? 3 : 2};
     const hsize_t from[2] = {gaps->count, 3};
     hsize_t room[2] = {0, 0};
-    hid_t dataset = H5Dopen2(file, "gaps", H5P_DEFAULT);
-    hid_t space = H5Dget_space(dataset);
-    hid_t memory = H5Screate_simple(2, from, NULL);
+    SCOPED(h5_close_at) hid_t dataset = H5Dopen2(file, "gaps", H5P_DEFAULT);
+    SCOPED(h5_close_at) hid_t space = H5Dget_space(dataset);
+    SCOPED(h5_close_at) hid_t memory = H5Screate_simple(2, from, NULL);
     int rank = H5Sget_simple_extent_dims(space, room, NULL);
     if (rank == 2 && gaps->count > 0 && gaps->count <= room[0]) {
-        H5_TRY_OUT(H5Dset_extent(dataset, dims), "gaps cannot be written");
-        H5_TRY_OUT(
-            H5Sselect_hyperslab(memory, H5S_SELECT_SET, (hsize_t[2]){0, 0}, NULL, dims, NULL),
-            "gaps cannot be written");
-        H5_TRY_OUT(H5Dwrite(dataset, H5T_NATIVE_UINT64, memory, H5S_ALL, H5P_DEFAULT, gaps->rows),
-                   "gaps cannot be written");
-        goto out;
+        H5_TRY(H5Dset_extent(dataset, dims), "gaps cannot be written");
+        H5_TRY(H5Sselect_hyperslab(memory, H5S_SELECT_SET, (hsize_t[2]){0, 0}, NULL, dims, NULL),
+               "gaps cannot be written");
+        H5_TRY(H5Dwrite(dataset, H5T_NATIVE_UINT64, memory, H5S_ALL, H5P_DEFAULT, gaps->rows),
+               "gaps cannot be written");
+        return STATUS_OK;
     }
     h5_close(dataset);
     dataset = -1;
-    H5_TRY_OUT(H5Ldelete(file, "gaps", H5P_DEFAULT), "gaps cannot be written");
-    TRY_OUT(voltages_put_gaps(file, gaps));
-out:
-    h5_close(memory);
-    h5_close(space);
-    h5_close(dataset);
-    return st;
+    H5_TRY(H5Ldelete(file, "gaps", H5P_DEFAULT), "gaps cannot be written");
+    return voltages_put_gaps(file, gaps);
 }
 
 status_t voltages_add_gaps(int fd, const char *path, struct loss *losses, size_t count,

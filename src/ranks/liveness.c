@@ -67,40 +67,35 @@ static void peers_destroy(peers_t *peers)
         MEMORY_FREE(peers->items, peers->is_seen, peers);
     }
 }
+SCOPED_END(peers_destroy, peers_t *)
 
 static status_t peers_make_room(MPI_Comm comm, peers_t **out)
 {
-    status_t st = STATUS_OK;
-    peers_t *peers = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *peers, "ranks", &peers));
+    SCOPED(peers_destroy_at) peers_t *peers = NULL;
+    TRY(memory_zeroed(1, sizeof *peers, "ranks", &peers));
     MPI_Comm_rank(comm, &peers->rank);
     MPI_Comm_size(comm, &peers->size);
-    TRY_OUT(memory_zeroed((size_t)peers->size, sizeof *peers->items, "ranks", &peers->items));
-    TRY_OUT(memory_zeroed((size_t)peers->size, 1, "ranks", &peers->is_seen));
+    TRY(memory_zeroed((size_t)peers->size, sizeof *peers->items, "ranks", &peers->items));
+    TRY(memory_zeroed((size_t)peers->size, 1, "ranks", &peers->is_seen));
     *out = memory_move(&peers);
-out:
-    peers_destroy(peers);
-    return st;
+    return STATUS_OK;
 }
 
 status_t peers_create_all(MPI_Comm comm, peers_t **out)
 {
-    status_t st = STATUS_OK;
-    peers_t *peers = NULL;
+    SCOPED(peers_destroy_at) peers_t *peers = NULL;
     char state;
     struct peer mine = {.process = getpid(), .born = peers_birth_of(getpid(), &state)};
     int length = 0;
     MPI_Get_processor_name(mine.host, &length);
-    TRY_OUT(agree_all(comm, peers_make_room(comm, &peers)));
+    TRY(agree_all(comm, peers_make_room(comm, &peers)));
     MPI_Allgather(&mine, sizeof mine, MPI_BYTE, peers->items, sizeof mine, MPI_BYTE, comm);
     for (int i = 0; i < peers->size; i++) {
         peers->is_seen[i] = i != peers->rank && strcmp(peers->items[i].host, mine.host) == 0 &&
                             mine.born > 0 && !peers_is_gone(peers, i);
     }
     *out = memory_move(&peers);
-out:
-    peers_destroy(peers);
-    return st;
+    return STATUS_OK;
 }
 
 int peers_rank(const peers_t *peers)

@@ -362,25 +362,23 @@ static void watchdog_free(watchdog_t *watchdog)
         MEMORY_FREE(watchdog->message, watchdog);
     }
 }
+SCOPED_END(watchdog_free, watchdog_t *)
 
 status_t watchdog_begin(double timeout, const char *message, watchdog_t **out)
 {
-    status_t st = STATUS_OK;
-    watchdog_t *watchdog = NULL;
+    SCOPED(watchdog_free_at) watchdog_t *watchdog = NULL;
     *out = NULL;
     if (timeout <= 0) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed(1, sizeof *watchdog, "a limit", &watchdog));
+    TRY(memory_zeroed(1, sizeof *watchdog, "a limit", &watchdog));
     watchdog->timeout.seconds = timeout;
     liveness_moved(&watchdog->timeout);
-    TRY_OUT(memory_text(message, &watchdog->message));
-    TRY_OUT(thread_init_waiting(&watchdog->lock, &watchdog->changed));
-    TRY_OUT(thread_start("watchdog", watchdog_run, watchdog, &watchdog->thread));
+    TRY(memory_text(message, &watchdog->message));
+    TRY(thread_init_waiting(&watchdog->lock, &watchdog->changed));
+    TRY(thread_start("watchdog", watchdog_run, watchdog, &watchdog->thread));
     *out = memory_move(&watchdog);
-out:
-    watchdog_free(watchdog);
-    return st;
+    return STATUS_OK;
 }
 
 status_t watchdog_begin_file(double timeout, double later, const char *file, const char *what,

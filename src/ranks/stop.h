@@ -75,6 +75,7 @@ status_t watchdog_begin_file(double timeout, double later, const char *file, con
  * NULL. */
 void watchdog_moved(watchdog_t *watchdog);
 void watchdog_end(watchdog_t *watchdog);
+SCOPED_END(watchdog_end, watchdog_t *)
 
 /* The watch: a thread beside the main thread, from before MPI begins to the end of the process. It
  * takes the signals that request a stop, and ends a process that does not stop. It also

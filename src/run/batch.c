@@ -122,26 +122,23 @@ static status_t group_check_name(const struct group *group, const char *path)
 
 static status_t groups_add(struct groups *groups, const char *path)
 {
-    status_t st = STATUS_OK;
-    struct group new = {.count = 0};
+    SCOPED(group_free) struct group new = {.count = 0};
     struct group *group = NULL;
-    TRY_OUT(sequence_of(path, &new.pattern, &new.name, &new.opens_others));
-    TRY_OUT(group_check_name(&new, path));
+    TRY(sequence_of(path, &new.pattern, &new.name, &new.opens_others));
+    TRY(group_check_name(&new, path));
     for (uint32_t i = groups->count; i-- > 0 && new.pattern.data && !group;) {
         const char *pattern = groups->items[i].pattern.data;
         group = pattern && strcmp(pattern, new.pattern.data) == 0 ? &groups->items[i] : NULL;
     }
     if (!group) {
-        TRY_OUT(memory_grow(groups->count, sizeof new, "observations", &groups->items));
+        TRY(memory_grow(groups->count, sizeof new, "observations", &groups->items));
         group = &groups->items[groups->count++];
         *group = new;
         new = (struct group){.count = 0};
     }
-    TRY_OUT(text_add_line(&group->files, path));
+    TRY(text_add_line(&group->files, path));
     group->count++;
-out:
-    group_free(&new);
-    return st;
+    return STATUS_OK;
 }
 
 /* Adds the files of a pattern; *found = 0: there are none. */
@@ -164,38 +161,34 @@ out:
 static status_t groups_find_line(struct groups *groups, const char *written, const char *list,
                                  uint32_t line, int keeps_going)
 {
-    status_t st = STATUS_OK;
-    struct text pattern = {0};
+    SCOPED(text_free) struct text pattern = {0};
     int ok = 1;
     int found = 0;
-    TRY_OUT(text_add_path(&pattern, written, &ok));
-    REQUIRE_OUT(ok, STATUS_USAGE, "%s:%" PRIu32 ": ~ is HOME, which is not set", list, line);
-    TRY_OUT(groups_find(groups, pattern.data, &found));
-    REQUIRE_OUT(found || keeps_going, STATUS_USAGE,
-                "%s:%" PRIu32 ": no file matches %s; --keep-going processes the others", list, line,
-                pattern.data);
+    TRY(text_add_path(&pattern, written, &ok));
+    REQUIRE(ok, STATUS_USAGE, "%s:%" PRIu32 ": ~ is HOME, which is not set", list, line);
+    TRY(groups_find(groups, pattern.data, &found));
+    REQUIRE(found || keeps_going, STATUS_USAGE,
+            "%s:%" PRIu32 ": no file matches %s; --keep-going processes the others", list, line,
+            pattern.data);
     if (!found) { /* an observation of its own */
-        TRY_OUT(memory_grow(groups->count, sizeof *groups->items, "observations", &groups->items));
+        TRY(memory_grow(groups->count, sizeof *groups->items, "observations", &groups->items));
         struct group *group = &groups->items[groups->count++];
         *group = (struct group){.count = 1};
-        TRY_OUT(text_add(&group->name, "%s", ""));
-        TRY_OUT(text_add(&group->files, "%s", pattern.data));
-        TRY_OUT(text_add(&group->missing, "%s:%" PRIu32, list, line));
+        TRY(text_add(&group->name, "%s", ""));
+        TRY(text_add(&group->files, "%s", pattern.data));
+        TRY(text_add(&group->missing, "%s:%" PRIu32, list, line));
     }
-out:
-    text_free(&pattern);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t groups_find_listed(struct groups *groups, const char *path, int keeps_going)
 {
-    status_t st = STATUS_OK;
-    struct text text = {0};
+    SCOPED(text_free) struct text text = {0};
     uint32_t number = 0;
     const int is_stdin = strcmp(path, "-") == 0;
     const char *list = is_stdin ? "standard input" : path;
-    TRY_OUT(text_read_file(&text, is_stdin ? "/dev/stdin" : path, LIST_BYTES,
-                           "a list of observations"));
+    TRY(text_read_file(&text, is_stdin ? "/dev/stdin" : path, LIST_BYTES,
+                       "a list of observations"));
     char *rest = text.data;
     for (char *line = NULL; (line = strsep(&rest, "\n")) != NULL;) {
         line[strcspn(line, "\r")] = '\0';
@@ -203,14 +196,11 @@ static status_t groups_find_listed(struct groups *groups, const char *path, int 
             end[-1] = '\0';
         }
         number++;
-        TRY_OUT(*line && *line != '#' ? groups_find_line(groups, line, list, number, keeps_going)
-                                      : STATUS_OK);
+        TRY(*line && *line != '#' ? groups_find_line(groups, line, list, number, keeps_going)
+                                  : STATUS_OK);
     }
-    REQUIRE_OUT(groups->count > 0, STATUS_USAGE, "%s: names no observation: expected one a line",
-                list);
-out:
-    text_free(&text);
-    return st;
+    return REQUIRED(groups->count > 0, STATUS_USAGE,
+                    "%s: names no observation: expected one a line", list);
 }
 
 /* Appends the texts of an observation; warns of files of its sequence that no pattern matches. */
@@ -324,24 +314,20 @@ out:
 /* All files that ranges of DMs could have: filterbanks are not opened yet. */
 static status_t batch_add_ranges(struct batch_files *files, const char *path, uint32_t observation)
 {
-    status_t st = STATUS_OK;
-    struct text name = {0};
+    SCOPED(text_free) struct text name = {0};
     int is_divided = strstr(path, JOB_RANGE_PLACE) != NULL;
     for (uint32_t r = 0; is_divided && r < JOB_DEDISPERSE; r++) {
         const char *rest = path;
         name.length = 0;
         for (const char *place; (place = strstr(rest, JOB_RANGE_PLACE)) != NULL;) {
-            TRY_OUT(text_add_bytes(&name, rest, (size_t)(place - rest)));
-            TRY_OUT(text_add(&name, "%u", r));
+            TRY(text_add_bytes(&name, rest, (size_t)(place - rest)));
+            TRY(text_add(&name, "%u", r));
             rest = place + strlen(JOB_RANGE_PLACE);
         }
-        TRY_OUT(text_add(&name, "%s", rest));
-        TRY_OUT(batch_add_output(files, name.data, observation));
+        TRY(text_add(&name, "%s", rest));
+        TRY(batch_add_output(files, name.data, observation));
     }
-    TRY_OUT(is_divided ? STATUS_OK : batch_add_output(files, path, observation));
-out:
-    text_free(&name);
-    return st;
+    return is_divided ? STATUS_OK : batch_add_output(files, path, observation);
 }
 
 struct batch_work {
@@ -367,24 +353,21 @@ static status_t batch_job(const struct batch_work *work, uint32_t observation, s
 /* Adds an observation's files and its job's outputs. */
 static status_t batch_add_job(struct batch_work *work, uint32_t observation)
 {
-    status_t st = STATUS_OK;
-    struct job *job = NULL;
-    TRY_OUT(batch_job(work, observation, &job));
-    TRY_OUT(batch_add(&work->files, work->observations->items[observation].files, observation, 1));
+    SCOPED(job_destroy_at) struct job *job = NULL;
+    TRY(batch_job(work, observation, &job));
+    TRY(batch_add(&work->files, work->observations->items[observation].files, observation, 1));
     for (uint32_t i = 0; job && i < job_nfiles(job); i++) {
-        TRY_OUT(batch_add_ranges(&work->files, job_file(job, i), observation));
+        TRY(batch_add_ranges(&work->files, job_file(job, i), observation));
     }
     for (uint32_t i = 0; job && i < job->ndedisperse; i++) {
         const char *csv = job->dedisperse[i].search.csv;
-        TRY_OUT(csv ? batch_add_ranges(&work->files, csv, observation) : STATUS_OK);
+        TRY(csv ? batch_add_ranges(&work->files, csv, observation) : STATUS_OK);
     }
     if (job && job_is_semi_coherent(job)) {
         /* The files of its parts begin with that name. */
-        TRY_OUT(batch_add_output(&work->files, job->products[0].file, observation));
+        TRY(batch_add_output(&work->files, job->products[0].file, observation));
     }
-out:
-    job_destroy(job);
-    return st;
+    return STATUS_OK;
 }
 
 /* Files that lead to its samples, as far as they are found: otherwise the observation's own run
@@ -411,18 +394,14 @@ out:
 
 static status_t batch_add_inputs(struct batch_work *work, uint32_t observation)
 {
-    status_t st = STATUS_OK;
-    struct job *job = NULL;
-    struct inputs inputs = {0};
-    TRY_OUT(batch_job(work, observation, &job));
-    TRY_OUT(job ? batch_find_inputs(job, &inputs) : STATUS_OK);
+    SCOPED(job_destroy_at) struct job *job = NULL;
+    SCOPED(inputs_free) struct inputs inputs = {0};
+    TRY(batch_job(work, observation, &job));
+    TRY(job ? batch_find_inputs(job, &inputs) : STATUS_OK);
     for (size_t i = 0; i < inputs.count; i++) {
-        TRY_OUT(batch_add(&work->files, inputs.files[i].path, observation, 1));
+        TRY(batch_add(&work->files, inputs.files[i].path, observation, 1));
     }
-out:
-    inputs_free(&inputs);
-    job_destroy(job);
-    return st;
+    return STATUS_OK;
 }
 
 /* Orders by file, then by the number of the observation. */

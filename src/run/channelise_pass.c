@@ -34,16 +34,13 @@ static status_t tuned_filter_bank(backend_t *backend, const struct channelise_sp
 static status_t tuned_settle_filter(backend_t *backend, const struct filter_spec *spec,
                                     struct filter_choice *choice)
 {
-    status_t st = STATUS_OK;
-    struct filter_shape *list = NULL;
+    SCOPED(free_at) struct filter_shape *list = NULL;
     uint32_t count = 0;
-    TRY_OUT(filter_candidates(backend, spec, &list, &count));
+    TRY(filter_candidates(backend, spec, &list, &count));
     if (count > 0) {
         choice->shape = list[0];
     }
-out:
-    free(list);
-    return st;
+    return STATUS_OK;
 }
 
 /* Finds the choice of a long filter: *choice, complete, known or measured among the few promising
@@ -68,23 +65,20 @@ static status_t tuned_filter(backend_t *backend, const struct filter_spec *spec,
 static status_t tuned_blocks(backend_t *backend, const struct channelise_plan *work, int is_begun,
                              const struct run_options *options, uint64_t *block)
 {
-    status_t st = STATUS_OK;
     const uint32_t suits = (uint32_t)min_u64(channelise_plan_block(work), UINT32_MAX);
-    struct tuning t = {.problem = NULL};
+    SCOPED(tuning_end) struct tuning t = {.problem = NULL};
     *block = 0;
     if (backend_abilities(backend_which(backend))->is_reference) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(tuned_ask(&tune_block_length, backend, &work->banks[0].channelise, options, !is_begun,
-                      work->stage_bytes, &suits, &t));
+    TRY(tuned_ask(&tune_block_length, backend, &work->banks[0].channelise, options, !is_begun,
+                  work->stage_bytes, &suits, &t));
     *block = t.found != TUNE_NOTHING ? t.values[0] : 0;
     if (*block > 0 && !is_begun) {
         report_note("blocks of %" PRIu64 " spectra, tuned for %s", *block,
                     t.found == TUNE_EXACT ? "this problem" : "one that is near");
     }
-out:
-    tuning_end(&t);
-    return st;
+    return STATUS_OK;
 }
 
 /* Finds the block length that a run of one rank would take, without messages; opens the backend
@@ -224,12 +218,11 @@ static status_t pass_describe_problem(struct channelise_pass *p)
 /* As suits now or as it was begun; the same on all ranks. What is known of the backend stays. */
 static status_t pass_plan_all(struct channelise_pass *p)
 {
-    status_t st = STATUS_OK;
     const struct job *job = p->pass.job;
     struct pass_means means = pass_means_all(&p->pass, job->backend);
     const enum backend_kind backend = channelise_plan_backend(job, means.backend);
     struct channelise_plan_cut cut = {.begun = means.begun, .block = p->block};
-    struct channelise_plan *before = p->work;
+    SCOPED(channelise_plan_destroy_at) struct channelise_plan *before = p->work;
     const struct outputs_begun *begun = &p->pass.begun;
     p->work = NULL;
     for (uint32_t i = 0; i < JOB_BANKS && begun->is_begun; i++) {
@@ -239,9 +232,9 @@ static status_t pass_plan_all(struct channelise_pass *p)
         cut.filters = p->has_filters ? p->filters : p->pass.begun.filters;
     }
     channelise_plan_drop_coefficients(before); /* first: they may be large */
-    TRY_OUT(agree_all(p->pass.comm, channelise_plan_create(job, p->archive, backend,
-                                                           means.most_threads, &cut, &p->work)));
-    TRY_OUT(pass_same_plan_all(&p->pass, &p->work->chunking));
+    TRY(agree_all(p->pass.comm, channelise_plan_create(job, p->archive, backend, means.most_threads,
+                                                       &cut, &p->work)));
+    TRY(pass_same_plan_all(&p->pass, &p->work->chunking));
     p->work->threads = means.threads;
     for (uint32_t i = 0; i < p->work->nbanks; i++) {
         struct channelise_spec *spec = &p->work->banks[i].channelise;
@@ -259,9 +252,7 @@ static status_t pass_plan_all(struct channelise_pass *p)
         spec->threads = means.threads;
         spec->choice = begun->is_begun ? begun->synthesis : p->synthesis;
     }
-out:
-    channelise_plan_destroy(before);
-    return st;
+    return STATUS_OK;
 }
 
 /* Plans it once more where it is known how long blocks should be; rank 0 looks, or tunes. */
@@ -525,25 +516,23 @@ static struct first_mean first_scales_borrow(const struct product_spec *spec,
 /* Empty lines (scale 0) get the mean of the others of their if. */
 static status_t first_scales_fill(const struct channelise_plan *work, uint32_t i, float *scale)
 {
-    status_t st = STATUS_OK;
     const struct product_spec *spec = &work->products[i].spec;
     const size_t lines = first_scales_count(work, i) / 2;
     const size_t each = (size_t)spec->frequencies;
     float *offset = scale + lines;
-    struct first_mean *ifs = NULL;
+    SCOPED(free_at) struct first_mean *ifs = NULL;
     uint64_t found = 0;
-    TRY_OUT(memory_zeroed(spec->nifs, sizeof *ifs, "scales", &ifs));
+    TRY(memory_zeroed(spec->nifs, sizeof *ifs, "scales", &ifs));
     for (size_t k = 0; k < lines; k++) {
         if (scale[k] > 0) {
             first_scales_add(&ifs[k / each], (double)scale[k], (double)offset[k]);
             found++;
         }
     }
-    REQUIRE_OUT(found > 0, STATUS_DATA,
-                "%s: its first %llu rows contain only zeros and NaN, from which scales: first "
-                "cannot choose scales: use scales: block",
-                work->job->products[i].file,
-                (unsigned long long)min_u64(spec->steps.rows, spec->rows));
+    REQUIRE(found > 0, STATUS_DATA,
+            "%s: its first %llu rows contain only zeros and NaN, from which scales: first "
+            "cannot choose scales: use scales: block",
+            work->job->products[i].file, (unsigned long long)min_u64(spec->steps.rows, spec->rows));
     for (uint32_t number = 0; number < spec->nifs; number++) {
         const struct first_mean mean =
             ifs[number].count > 0 ? ifs[number] : first_scales_borrow(spec, ifs, number);
@@ -552,9 +541,7 @@ static status_t first_scales_fill(const struct channelise_plan *work, uint32_t i
             scale[k] = scale[k] > 0 ? scale[k] : (float)mean.scale;
         }
     }
-out:
-    free(ifs);
-    return st;
+    return STATUS_OK;
 }
 
 /* Allocates first_scales of the products that need some, zeroed; channelise_plan_destroy() frees
@@ -675,29 +662,26 @@ static status_t pass_prepare_all(struct pass *pass)
 static status_t pass_print_notes(const struct channelise_pass *p, uint64_t missing,
                                  uint64_t clipped)
 {
-    status_t st = STATUS_OK;
-    struct text notes = {0};
-    TRY_OUT(channelise_plan_notes(p->work, &notes));
+    SCOPED(text_free) struct text notes = {0};
+    TRY(channelise_plan_notes(p->work, &notes));
     if (missing > 0) {
-        TRY_OUT(text_add(&notes,
-                         "%s missing (NaN or infinite, the missing value, or in missing frames): "
-                         "read as zero volts\n",
-                         units_amount(missing, "sample was", "samples were")));
+        TRY(text_add(&notes,
+                     "%s missing (NaN or infinite, the missing value, or in missing frames): "
+                     "read as zero volts\n",
+                     units_amount(missing, "sample was", "samples were")));
     }
     if (clipped > 0) {
-        TRY_OUT(text_add(&notes,
-                         "%s did not fit %u bits at scale %g: clipped (a larger scale fits more)\n",
-                         units_amount(clipped, "number", "numbers"),
-                         p->work->products[0].spec.steps.bits, p->work->products[0].spec.scale));
+        TRY(text_add(&notes,
+                     "%s did not fit %u bits at scale %g: clipped (a larger scale fits more)\n",
+                     units_amount(clipped, "number", "numbers"),
+                     p->work->products[0].spec.steps.bits, p->work->products[0].spec.scale));
     }
     for (const char *line = notes.data; line && *line;) {
         size_t length = strcspn(line, "\n");
         display_print("note: %.*s\n", (int)length, line);
         line += length + (line[length] == '\n');
     }
-out:
-    text_free(&notes);
-    return st;
+    return STATUS_OK;
 }
 
 /* Reports numbers that did not fit the bits of product i. */

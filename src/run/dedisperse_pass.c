@@ -104,6 +104,7 @@ static void merging_destroy(void *context)
     }
     MEMORY_FREE(p ? p->fds : NULL, p ? p->places : NULL, p);
 }
+SCOPED_END_ANY(merging_destroy)
 
 static status_t merging_prepare_files(struct merging *p)
 {
@@ -137,14 +138,13 @@ static status_t merge_pipeline_create(const struct dedisperse_plan *plan,
                                       const struct merge_source *sources, uint32_t nsources,
                                       const struct pipeline_sink *sink, pipeline_t **out)
 {
-    status_t st = STATUS_OK;
-    struct merging *p = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *p, "the pipeline", &p));
+    SCOPED(merging_destroy_at) struct merging *p = NULL;
+    TRY(memory_zeroed(1, sizeof *p, "the pipeline", &p));
     p->plan = plan;
     p->sink = *sink;
     p->sources = sources;
     p->nsources = nsources;
-    TRY_OUT(merging_prepare_files(p));
+    TRY(merging_prepare_files(p));
     struct pipeline_stages stages = {.context = p,
                                      .slots = p->slots,
                                      .slot_bytes = sizeof *p->slots,
@@ -155,12 +155,10 @@ static status_t merge_pipeline_create(const struct dedisperse_plan *plan,
                                      .describe = merging_describe,
                                      .release = merging_release,
                                      .destroy = merging_destroy};
-    TRY_OUT(pipeline_create(SLOTS, &stages, &p->pipeline));
+    TRY(pipeline_create(SLOTS, &stages, &p->pipeline));
     *out = p->pipeline;
     p = NULL;
-out:
-    merging_destroy(p);
-    return st;
+    return STATUS_OK;
 }
 
 void dedisperse_pass_end(struct dedisperse_pass *p, status_t st)
@@ -279,7 +277,6 @@ status_t tuned_ask(const struct tune_problem *problem, backend_t *backend, const
                    const struct run_options *options, int may_search, uint64_t memory,
                    const uint32_t *also, struct tuning *out)
 {
-    status_t st = STATUS_OK;
     enum { LOCKED_FOR = 10 }; /* store_put() waits so long for others */
     const struct tune_request request = {
         .search = {.is_guided = 1, .memory = memory, .repeats = 3, .rounds = 2},
@@ -287,32 +284,29 @@ status_t tuned_ask(const struct tune_problem *problem, backend_t *backend, const
         .database = options->database};
     const char *file = options->database ? options->database : "the database of tuned kernels";
     const double patience = options->patience < 0 ? CLOCK_STALL : options->patience;
-    watchdog_t *watchdog = NULL;
-    TRY_OUT(watchdog_begin_file(patience, LOCKED_FOR, file, "read", &watchdog));
-    TRY_OUT(tuning_begin(problem, backend, spec, options->database, out));
+    SCOPED(watchdog_end_at) watchdog_t *watchdog = NULL;
+    TRY(watchdog_begin_file(patience, LOCKED_FOR, file, "read", &watchdog));
+    TRY(tuning_begin(problem, backend, spec, options->database, out));
     watchdog_end(memory_move(&watchdog));
-    TRY_OUT(options->tune && may_search ? tuning_now(out, &request, also) : STATUS_OK);
+    TRY(options->tune && may_search ? tuning_now(out, &request, also) : STATUS_OK);
     if (out->summary.timed > 0) {
-        TRY_OUT(watchdog_begin_file(patience, LOCKED_FOR, file, "written", &watchdog));
-        TRY_OUT(tuning_keep(out, options->database));
+        TRY(watchdog_begin_file(patience, LOCKED_FOR, file, "written", &watchdog));
+        TRY(tuning_keep(out, options->database));
     }
-out:
-    watchdog_end(watchdog);
-    return st;
+    return STATUS_OK;
 }
 
 status_t tuned_find(const struct tune_problem *problem, backend_t *backend, const void *spec,
                     uint64_t memory, const struct run_options *options, const char *what,
                     void *shape, size_t bytes, int *is_found)
 {
-    status_t st = STATUS_OK;
-    struct tuning t = {.problem = NULL};
-    struct text words = {0};
+    SCOPED(tuning_end) struct tuning t = {.problem = NULL};
+    SCOPED(text_free) struct text words = {0};
     const int has_name = problem == &tune_dedispersion; /* of the nearest problem */
-    TRY_OUT(tuned_ask(problem, backend, spec, options, 1, memory, NULL, &t));
+    TRY(tuned_ask(problem, backend, spec, options, 1, memory, NULL, &t));
     *is_found = t.found != TUNE_NOTHING;
     if (*is_found) {
-        TRY_OUT(tune_problem_words(t.problem, t.values, &words));
+        TRY(tune_problem_words(t.problem, t.values, &words));
         report_note("%s: %s, tuned for %s%s", what, words.data,
                     t.found == TUNE_EXACT ? "this problem"
                     : has_name            ? "the nearest known problem: "
@@ -320,10 +314,7 @@ status_t tuned_find(const struct tune_problem *problem, backend_t *backend, cons
                     t.found == TUNE_NEAREST && has_name ? t.from.data : "");
         memcpy(shape, t.values, bytes);
     }
-out:
-    text_free(&words);
-    tuning_end(&t);
-    return st;
+    return STATUS_OK;
 }
 
 /* Finds the shape of a stage of dedispersion: of the same problem, else (if the options allow) by a
@@ -348,16 +339,12 @@ static status_t tuned_dedispersion_all(MPI_Comm comm, backend_t *backend,
 /* Chooses the fastest shape for the first DMs. Those of other DMs are alike. */
 static status_t pass_choose_shape_all(struct dedisperse_pass *p)
 {
-    status_t st = STATUS_OK;
     struct dedisperse_plan *plan = p->plan;
     uint64_t count = min_u64(plan->chunking.chunk_spectra, plan->delays.ndms);
-    struct dm_group group = {.base = 0};
-    TRY_OUT(agree_all(p->pass.comm, dm_group_create(plan, 0, (uint32_t)count, &group)));
+    SCOPED(dm_group_free) struct dm_group group = {.base = 0};
+    TRY(agree_all(p->pass.comm, dm_group_create(plan, 0, (uint32_t)count, &group)));
     struct dedisperse_spec spec = dedisperse_plan_stage(plan, &group, plan->block_outputs);
-    TRY_OUT(tuned_dedispersion_all(p->pass.comm, p->backend, &spec, p->pass.options, &plan->shape));
-out:
-    dm_group_free(&group);
-    return st;
+    return tuned_dedispersion_all(p->pass.comm, p->backend, &spec, p->pass.options, &plan->shape);
 }
 
 static status_t pass_prepare_all(struct pass *pass)
@@ -385,14 +372,13 @@ static status_t pass_prepare_all(struct pass *pass)
 /* Prints the result of a search, and its best candidates. */
 static status_t pass_summarise_search(const struct dedisperse_pass *p)
 {
-    status_t st = STATUS_OK;
     const char *file = p->plan->what->search.file;
-    struct candidates_file *of = NULL;
+    SCOPED(candidates_close_at) struct candidates_file *of = NULL;
     const struct candidate *best = NULL;
     if (!file) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(candidates_open(file, &of));
+    TRY(candidates_open(file, &of));
     for (uint64_t i = 0; i < of->found.count; i++) {
         best = !best || of->found.rows[i].snr > best->snr ? &of->found.rows[i] : best;
     }
@@ -405,9 +391,7 @@ static status_t pass_summarise_search(const struct dedisperse_pass *p)
                       units_plural(best->width, "sample", "samples"));
     }
     display_print("\n");
-out:
-    candidates_close(of);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t pass_summarise(struct pass *pass)

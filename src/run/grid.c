@@ -43,76 +43,64 @@ static status_t grid_name(const char *file, uint32_t which, char **out)
  * that was made of. */
 static status_t grid_add_origin(const char *archive, char **text)
 {
-    status_t st = STATUS_OK;
-    struct text all = {0};
-    TRY_OUT(text_add(&all, "%s", *text));
+    SCOPED(text_free) struct text all = {0};
+    TRY(text_add(&all, "%s", *text));
     for (const char *line = archive; *line;) {
         size_t length = strcspn(line, "\n");
-        TRY_OUT(text_add(&all, "# of "));
-        TRY_OUT(text_add_bytes(&all, line, length));
-        TRY_OUT(text_add(&all, "\n"));
+        TRY(text_add(&all, "# of "));
+        TRY(text_add_bytes(&all, line, length));
+        TRY(text_add(&all, "\n"));
         line += length + (line[length] == '\n');
     }
     free(*text);
     *text = memory_move(&all.data);
-out:
-    text_free(&all);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t grid_finish_job(const struct job *job, uint32_t which, const char *origin,
                                 struct job *part)
 {
-    status_t st = STATUS_OK;
-    struct text taps = {0};
-    TRY_OUT(job_copy_run(job, part));
+    SCOPED(text_free) struct text taps = {0};
+    TRY(job_copy_run(job, part));
     /* The text that the part was made of has only keys that determine bytes. */
     part->backend = job->backend;
     part->dedisperse[0].has_backend = job->dedisperse[0].has_backend;
     part->dedisperse[0].backend = job->dedisperse[0].backend;
     /* Temporary files. */
     part->products[0].compression = part->dedisperse[0].compression = COMPRESSION_NONE;
-    TRY_OUT(grid_name(job->products[0].file, which, &part->products[0].file));
-    TRY_OUT(grid_name(job->dedisperse[0].file, which, &part->dedisperse[0].file));
-    TRY_OUT(grid_add_origin(origin, &part->dedisperse[0].text));
-    TRY_OUT(coefficients_pack(job, &taps));
+    TRY(grid_name(job->products[0].file, which, &part->products[0].file));
+    TRY(grid_name(job->dedisperse[0].file, which, &part->dedisperse[0].file));
+    TRY(grid_add_origin(origin, &part->dedisperse[0].text));
+    TRY(coefficients_pack(job, &taps));
     struct unpack in = {.data = taps.data, .length = taps.length};
-    TRY_OUT(coefficients_unpack(&in, part));
-out:
-    text_free(&taps);
-    return st;
+    return coefficients_unpack(&in, part);
 }
 
 static status_t grid_make_job(const struct job *job, uint32_t which, double span,
                               const char *origin, struct job **out)
 {
-    status_t st = STATUS_OK;
     const struct job_dedisperse *what = &job->dedisperse[0];
-    struct text filter = {0};
-    struct job *part = NULL;
-    TRY_OUT(grid_write_filter(job, what->coherent[which], span, &filter));
+    SCOPED(text_free) struct text filter = {0};
+    SCOPED(job_destroy_at) struct job *part = NULL;
+    TRY(grid_write_filter(job, what->coherent[which], span, &filter));
     const char *const sets[] = {filter.data, "products.0.file=power", "dedisperse.0.file=series"};
-    TRY_OUT(job_parse(job->path, what->text, strlen(what->text), sets, 3, &part));
-    TRY_OUT(grid_finish_job(job, which, origin, part));
+    TRY(job_parse(job->path, what->text, strlen(what->text), sets, 3, &part));
+    TRY(grid_finish_job(job, which, origin, part));
     *out = memory_move(&part);
-out:
-    job_destroy(part);
-    text_free(&filter);
-    return st;
+    return STATUS_OK;
 }
 
 /* Makes a part for each coherent DM that is the nearest one of some DMs. */
 static status_t grid_divide(struct grid *grid)
 {
-    status_t st = STATUS_OK;
-    double *dms = NULL;
+    SCOPED(free_at) double *dms = NULL;
     const struct job_dedisperse *what = &grid->job->dedisperse[0];
     const struct job_dms *dm = &what->dm; /* no list of a tolerance */
     const struct dispersion_grid coherent = {what->coherent, what->ncoherent};
-    TRY_OUT(dm->kind == DM_LINEAR ? dispersion_linear(dm->start, dm->step, dm->count, &dms)
-                                  : STATUS_OK);
+    TRY(dm->kind == DM_LINEAR ? dispersion_linear(dm->start, dm->step, dm->count, &dms)
+                              : STATUS_OK);
     const double *const all = dms ? dms : dm->list;
-    TRY_OUT(memory_zeroed(what->ncoherent, sizeof *grid->parts, "parts of a job", &grid->parts));
+    TRY(memory_zeroed(what->ncoherent, sizeof *grid->parts, "parts of a job", &grid->parts));
     for (uint32_t i = 0; i < what->ncoherent; i++) {
         struct dispersion_share share = dispersion_grid_share(&coherent, i, all, dm->count);
         if (share.count > 0) {
@@ -122,9 +110,7 @@ static status_t grid_divide(struct grid *grid)
                                                             .count = share.count};
         }
     }
-out:
-    free(dms);
-    return st;
+    return STATUS_OK;
 }
 
 /* The parts' jobs, whose files are neither read by the job nor its series, as rank 0 checks. */
@@ -271,22 +257,19 @@ void grid_remove(struct grid *grid)
 static status_t grid_find_part(struct grid_part *part, int is_last, const struct archive *archive,
                                int only_looks)
 {
-    status_t st = STATUS_OK;
     struct resume_options options = {.only_looks = only_looks};
     int is_complete = 0;
-    struct product_files power = {.path = NULL};
-    TRY_OUT(resume_find_part(part->job, &is_complete));
+    SCOPED(product_files_free) struct product_files power = {.path = NULL};
+    TRY(resume_find_part(part->job, &is_complete));
     if (!is_complete) {
-        TRY_OUT(resume_find(part->job, archive, &options, &part->left));
-        goto out;
+        TRY(resume_find(part->job, archive, &options, &part->left));
+        return STATUS_OK;
     }
-    TRY_OUT(product_files_of(part->job->products[0].file, &power));
+    TRY(product_files_of(part->job->products[0].file, &power));
     int has_power = power.has_path && !power.has_part && !power.has_journal;
     part->left = (struct resume){.channelise = has_power || !is_last, .dedisperse = {1}};
     part->left.all = part->left.channelise;
-out:
-    product_files_free(&power);
-    return st;
+    return STATUS_OK;
 }
 
 status_t grid_find_left(struct grid *grid, const struct archive *archive,

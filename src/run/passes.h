@@ -144,5 +144,6 @@ struct run_plan {
  * run would before its first chunk; not for want of disk space or of a device, nor with HOLES. */
 status_t run_plan_create(const struct run_options *options, struct run_plan **out);
 void run_plan_destroy(struct run_plan *plan); /* takes NULL */
+SCOPED_END(run_plan_destroy, struct run_plan *)
 
 #endif

@@ -16,16 +16,12 @@
 /* The failure that was just reported as DATA is why it is not ours. */
 static status_t made_by_fail_broken(const char *path)
 {
-    status_t st = STATUS_OK;
-    struct text cause = {0};
-    TRY_OUT(text_add(&cause, "%s", report_cause()));
+    SCOPED(text_free) struct text cause = {0};
+    TRY(text_add(&cause, "%s", report_cause()));
     report_clear();
-    FAIL_OUT(STATUS_USAGE,
-             "%s exists already: --force replaces it (it is not a complete product: %s)", path,
-             cause.data);
-out:
-    text_free(&cause);
-    return st;
+    return report_fail(STATUS_USAGE,
+                       "%s exists already: --force replaces it (it is not a complete product: %s)",
+                       path, cause.data);
 }
 
 static status_t made_by_check_hdf5(const struct output_spec_item *item, const char *inputs)
@@ -99,19 +95,18 @@ static status_t made_by_check(const struct output_spec_item *item, const char *i
 static status_t resume_check_items(const struct output_spec_item *items, uint32_t count,
                                    const struct inputs *inputs, int *is_said)
 {
-    status_t st = STATUS_OK;
-    struct text contents = {0};
-    TRY_OUT(inputs_contents(inputs, &contents));
+    SCOPED(text_free) struct text contents = {0};
+    TRY(inputs_contents(inputs, &contents));
     for (uint32_t i = 0; i < count; i++) {
         const char *file = items[i].file;
         const char *later = NULL;
         struct identity made;
-        TRY_OUT(made_by_check(&items[i], contents.data));
+        TRY(made_by_check(&items[i], contents.data));
         if (*is_said) {
             continue;
         }
-        TRY_OUT(identity_of_path(file, &made));
-        TRY_OUT(inputs_later(inputs, &made, &later));
+        TRY(identity_of_path(file, &made));
+        TRY(inputs_later(inputs, &made, &later));
         if (!later) {
             continue;
         }
@@ -121,9 +116,7 @@ static status_t resume_check_items(const struct output_spec_item *items, uint32_
             later, file, file);
         *is_said = 1;
     }
-out:
-    text_free(&contents);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t resume_was_begun(const struct output_spec *making, int *out)
@@ -173,91 +166,74 @@ out:
 static status_t resume_look_at_dedispersions(const struct job *job, struct resume *skip,
                                              int *last_begun)
 {
-    status_t st = STATUS_OK;
-    struct output_spec making = {0};
+    SCOPED(output_spec_free) struct output_spec making = {0};
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
-        TRY_OUT(output_spec_of_series(job, i, job_filterbank(job, i), NULL, &making));
+        TRY(output_spec_of_series(job, i, job_filterbank(job, i), NULL, &making));
         int begun = 0;
-        TRY_OUT(outputs_are_complete(&making, &skip->dedisperse[i]));
-        TRY_OUT(resume_was_begun(&making, &begun));
+        TRY(outputs_are_complete(&making, &skip->dedisperse[i]));
+        TRY(resume_was_begun(&making, &begun));
         *last_begun = begun ? (int)i : *last_begun;
         output_spec_free(&making);
     }
-out:
-    output_spec_free(&making);
-    return st;
+    return STATUS_OK;
 }
 
 /* Lists the inputs of a series. A filterbank of the job's own is one file. */
 static status_t resume_find_filterbank(const struct job *job, uint32_t i, struct inputs *out)
 {
-    status_t st = STATUS_OK;
     const char *path = job_filterbank(job, i);
-    struct fbh5 *fbh5 = NULL;
-    TRY_OUT(!job_reads_voltages(job) ? fbh5_open(path, FBH5_HEADER, &fbh5) : STATUS_OK);
-    TRY_OUT(inputs_of_filterbank(path, fbh5, out));
-out:
-    fbh5_destroy(fbh5);
-    return st;
+    SCOPED(fbh5_destroy_at) struct fbh5 *fbh5 = NULL;
+    TRY(!job_reads_voltages(job) ? fbh5_open(path, FBH5_HEADER, &fbh5) : STATUS_OK);
+    return inputs_of_filterbank(path, fbh5, out);
 }
 
 /* The filterbank of a series, or, when that is there, another product that is made with it. */
 static status_t resume_find_missing(const struct job *job, uint32_t i, const char **out)
 {
-    status_t st = STATUS_OK;
-    struct product_files files = {.path = NULL};
+    SCOPED(product_files_free) struct product_files files = {.path = NULL};
     int is_there = 1;
     for (uint32_t j = 0; j <= job->nproducts && is_there; j++) {
         *out = j == 0 ? job_filterbank(job, i) : job->products[j - 1].file;
         product_files_free(&files);
-        TRY_OUT(product_files_of(*out, &files));
+        TRY(product_files_of(*out, &files));
         is_there = files.has_path && !files.has_part;
     }
-out:
-    product_files_free(&files);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t resume_check_series(const struct job *job, uint32_t i, int has_filterbank,
                                     int *is_said)
 {
-    status_t st = STATUS_OK;
-    struct inputs inputs = {0};
-    struct output_spec making = {0};
-    TRY_OUT(output_spec_of_series(job, i, job_filterbank(job, i), NULL, &making));
+    SCOPED(inputs_free) struct inputs inputs = {0};
+    SCOPED(output_spec_free) struct output_spec making = {0};
+    TRY(output_spec_of_series(job, i, job_filterbank(job, i), NULL, &making));
     if (!has_filterbank) {
         const char *missing = NULL;
-        TRY_OUT(resume_find_missing(job, i, &missing));
-        FAIL_OUT(STATUS_USAGE, "%s exists, but its input %s is missing: --force replaces it",
-                 making.items[0].file, missing);
+        TRY(resume_find_missing(job, i, &missing));
+        return report_fail(STATUS_USAGE,
+                           "%s exists, but its input %s is missing: --force replaces it",
+                           making.items[0].file, missing);
     }
-    TRY_OUT(resume_find_filterbank(job, i, &inputs));
-    TRY_OUT(resume_check_items(making.items, making.count, &inputs, is_said));
-out:
-    output_spec_free(&making);
-    inputs_free(&inputs);
-    return st;
+    TRY(resume_find_filterbank(job, i, &inputs));
+    return resume_check_items(making.items, making.count, &inputs, is_said);
 }
 
 static status_t resume_check_skipped(const struct job *job, const struct output_spec *products,
                                      const struct resume *skip, int is_forced)
 {
-    status_t st = STATUS_OK;
-    struct inputs inputs = {0};
+    SCOPED(inputs_free) struct inputs inputs = {0};
     int is_said = is_forced; /* who forces knows */
     for (uint32_t i = 0; i < products->count && skip->channelise; i++) {
         inputs_free(&inputs);
-        TRY_OUT(inputs_of_product(&products->inputs, i, &inputs));
-        TRY_OUT(resume_check_items(&products->items[i], 1, &inputs, &is_said));
+        TRY(inputs_of_product(&products->inputs, i, &inputs));
+        TRY(resume_check_items(&products->items[i], 1, &inputs, &is_said));
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         if (skip->dedisperse[i]) {
-            TRY_OUT(resume_check_series(job, i, skip->channelise, &is_said));
+            TRY(resume_check_series(job, i, skip->channelise, &is_said));
         }
     }
-out:
-    inputs_free(&inputs);
-    return st;
+    return STATUS_OK;
 }
 
 /* With --force, what is complete is done again, unless a later pass was begun on it; and what is
@@ -280,54 +256,46 @@ static status_t resume_check_forced(const struct job *job, const struct output_s
 
 status_t resume_find_part(const struct job *part, int *is_complete)
 {
-    status_t st = STATUS_OK;
-    struct output_spec making = {0};
-    TRY_OUT(output_spec_of_series(part, 0, job_filterbank(part, 0), NULL, &making));
-    TRY_OUT(outputs_are_complete(&making, is_complete));
-    TRY_OUT(*is_complete ? made_by_check(&making.items[0], NULL) : STATUS_OK);
-out:
-    output_spec_free(&making);
-    return st;
+    SCOPED(output_spec_free) struct output_spec making = {0};
+    TRY(output_spec_of_series(part, 0, job_filterbank(part, 0), NULL, &making));
+    TRY(outputs_are_complete(&making, is_complete));
+    return *is_complete ? made_by_check(&making.items[0], NULL) : STATUS_OK;
 }
 
 /* A semi-coherent search is complete when its series are: they are made of the archive. */
 static status_t resume_find_series(const struct job *job, const struct archive *archive,
                                    const struct resume_options *options, struct resume *out)
 {
-    status_t st = STATUS_OK;
-    struct output_spec making = {0};
+    SCOPED(output_spec_free) struct output_spec making = {0};
     int is_said = 0;
     int is_complete = 0;
     *out = (struct resume){0};
-    TRY_OUT(output_spec_of_search(job, archive, &making));
-    TRY_OUT(outputs_are_complete(&making, &is_complete));
+    TRY(output_spec_of_search(job, archive, &making));
+    TRY(outputs_are_complete(&making, &is_complete));
     if (is_complete && !options->force) {
-        TRY_OUT(resume_check_items(&making.items[0], 1, &making.inputs, &is_said));
+        TRY(resume_check_items(&making.items[0], 1, &making.inputs, &is_said));
         *out = (struct resume){.channelise = 1, .dedisperse = {1}, .all = 1};
     }
-out:
-    output_spec_free(&making);
-    return st;
+    return STATUS_OK;
 }
 
 status_t resume_find(const struct job *job, const struct archive *archive,
                      const struct resume_options *options, struct resume *out)
 {
-    status_t st = STATUS_OK;
     if (job_is_semi_coherent(job)) {
         return resume_find_series(job, archive, options, out);
     }
-    struct output_spec products = {0};
+    SCOPED(output_spec_free) struct output_spec products = {0};
     struct resume skip = {.channelise = 0};
     int last_begun = -1;
     int has_tidied = 0;
     if (archive) {
-        TRY_OUT(output_spec_of_products(job, archive, &products));
-        TRY_OUT(resume_tidy(&products, options->only_looks, &has_tidied));
+        TRY(output_spec_of_products(job, archive, &products));
+        TRY(resume_tidy(&products, options->only_looks, &has_tidied));
     }
     /* Passes from last to first: one that another run completes meanwhile has all before it. */
-    TRY_OUT(resume_look_at_dedispersions(job, &skip, &last_begun));
-    TRY_OUT(outputs_are_complete(&products, &skip.channelise));
+    TRY(resume_look_at_dedispersions(job, &skip, &last_begun));
+    TRY(outputs_are_complete(&products, &skip.channelise));
     skip.channelise |= !archive || has_tidied;
     skip.all = skip.channelise;
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
@@ -335,12 +303,10 @@ status_t resume_find(const struct job *job, const struct archive *archive,
     }
     if (options->force) {
         skip.all = 0;
-        TRY_OUT(resume_check_forced(job, &products, last_begun, &skip));
+        TRY(resume_check_forced(job, &products, last_begun, &skip));
     } else {
-        TRY_OUT(resume_check_skipped(job, &products, &skip, 0));
+        TRY(resume_check_skipped(job, &products, &skip, 0));
     }
     *out = skip;
-out:
-    output_spec_free(&products);
-    return st;
+    return STATUS_OK;
 }

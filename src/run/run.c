@@ -311,48 +311,41 @@ enum { MOST_DELAYS = 1 << 23 };
  * DEVICE. It takes some 150 MB, which are none of run.memory: for `voltmill plan`. */
 static status_t dedisperse_plan_count(struct dedisperse_plan *d)
 {
-    status_t st = STATUS_OK;
     uint32_t nchannels = d->delays.nchannels;
     uint32_t ndms = (uint32_t)min_u64(d->delays.ndms, max_u64(MOST_DELAYS / nchannels, 1));
-    uint32_t *delays = NULL;
+    SCOPED(free_at) uint32_t *delays = NULL;
     size_t n = 0;
-    TRY_OUT(memory_zeroed((size_t)ndms * nchannels, sizeof *delays, "delays", &delays));
+    TRY(memory_zeroed((size_t)ndms * nchannels, sizeof *delays, "delays", &delays));
     dispersion_rows(&d->delays, (d->delays.ndms - ndms) / 2, ndms, delays);
     for (size_t i = 0; i < (size_t)ndms * nchannels; i++) {
         if (!d->mask[i % nchannels]) {
             delays[n++] = delays[i];
         }
     }
-    TRY_OUT(patterns_gain(delays, ndms, (uint32_t)(n / ndms), &d->tree.group, &d->tree.gain));
-out:
-    free(delays);
-    return st;
+    return patterns_gain(delays, ndms, (uint32_t)(n / ndms), &d->tree.group, &d->tree.gain);
 }
 
 status_t run_plan_create(const struct run_options *options, struct run_plan **out)
 {
-    status_t st = STATUS_OK;
-    struct run_plan *plan = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *plan, "the plan", &plan));
-    TRY_OUT(run_begin_all(MPI_COMM_NULL, options, &plan->begun));
+    SCOPED(run_plan_destroy_at) struct run_plan *plan = NULL;
+    TRY(memory_zeroed(1, sizeof *plan, "the plan", &plan));
+    TRY(run_begin_all(MPI_COMM_NULL, options, &plan->begun));
     const struct job *job = plan->begun.job;
     const struct archive *archive = plan->begun.archive;
     const struct resume *left = &plan->begun.left;
     if (!job_is_semi_coherent(job)) {
-        TRY_OUT(run_plan_passes(plan, job, archive, left, options));
+        TRY(run_plan_passes(plan, job, archive, left, options));
     } else if (!left->all) {
-        TRY_OUT(grid_create_all(MPI_COMM_NULL, job, archive, &plan->grid));
-        TRY_OUT(grid_find_left(plan->grid, archive, options, 0));
-        TRY_OUT(run_plan_parts(plan, archive, options));
+        TRY(grid_create_all(MPI_COMM_NULL, job, archive, &plan->grid));
+        TRY(grid_find_left(plan->grid, archive, options, 0));
+        TRY(run_plan_parts(plan, archive, options));
     }
     for (uint32_t i = 0; i < JOB_DEDISPERSE; i++) { /* what trees save, which no run needs */
         struct dedisperse_plan *series = plan->series[i].plan;
-        TRY_OUT(series && !series->what->is_two_step ? dedisperse_plan_count(series) : STATUS_OK);
+        TRY(series && !series->what->is_two_step ? dedisperse_plan_count(series) : STATUS_OK);
     }
     *out = memory_move(&plan);
-out:
-    run_plan_destroy(plan);
-    return st;
+    return STATUS_OK;
 }
 
 void run_plan_destroy(struct run_plan *plan)
@@ -404,8 +397,7 @@ static status_t run_write_table_all(MPI_Comm comm, const struct job *job, uint32
  * lack of input; with DATA. */
 static status_t resume_judge_holes(const struct job *job)
 {
-    status_t st = STATUS_OK;
-    int fd = -1;
+    SCOPED(file_close_at) int fd = -1;
     for (uint32_t i = 0; i < job_nfiles(job); i++) {
         const char *path = job_file(job, i);
         struct product_place place;
@@ -413,19 +405,17 @@ static status_t resume_judge_holes(const struct job *job)
         if (i < job->nproducts && job->products[i].format != FILE_HDF5) {
             continue; /* such a file does not say */
         }
-        TRY_OUT(product_find_place(path, &place));
-        TRY_OUT(file_open_read(path, &fd));
-        TRY_OUT(product_count_holes(fd, path, &place, &holes));
+        TRY(product_find_place(path, &place));
+        TRY(file_open_read(path, &fd));
+        TRY(product_count_holes(fd, path, &place, &holes));
         file_close(fd);
         fd = -1;
-        REQUIRE_OUT(holes == 0, STATUS_HOLES,
-                    "%s was complete before, but %s of its rows contain NaN: their input could not "
-                    "be read; --force makes it anew",
-                    path, units_count(holes));
+        REQUIRE(holes == 0, STATUS_HOLES,
+                "%s was complete before, but %s of its rows contain NaN: their input could not "
+                "be read; --force makes it anew",
+                path, units_count(holes));
     }
-out:
-    file_close(fd);
-    return st;
+    return STATUS_OK;
 }
 
 /* Ends a run that had nothing left to do: writes the tables, and reports that all was complete. */
@@ -679,13 +669,9 @@ out:
 
 status_t run_job_all(MPI_Comm comm, const struct run_options *options)
 {
-    status_t st = STATUS_OK;
     struct run_options run = *options;
-    opened_t *own = NULL;
-    TRY_OUT(options->opened ? STATUS_OK : opened_create_all(comm, 0, &own));
+    SCOPED(opened_destroy_at) opened_t *own = NULL;
+    TRY(options->opened ? STATUS_OK : opened_create_all(comm, 0, &own));
     run.opened = own ? own : options->opened;
-    TRY_OUT(run_opened_all(comm, &run));
-out:
-    opened_destroy(own);
-    return st;
+    return run_opened_all(comm, &run);
 }

@@ -195,19 +195,16 @@ _Static_assert((int)DDPLAN_RANGES <= (int)JOB_DEDISPERSE, "a job has room for al
 static status_t ranges_open_filterbank(const struct job *job, uint32_t number,
                                        const struct channelise_plan *work, struct fbh5 **out)
 {
-    status_t st = STATUS_OK;
-    struct fbh5 *fbh5 = NULL;
-    TRY_OUT(work ? dedisperse_plan_foresee(work, job->dedisperse[number].input, &fbh5)
-                 : fbh5_open(job_filterbank(job, number), FBH5_BAND, &fbh5));
-    TRY_OUT(fbh5_check_dispersed(fbh5));
-    REQUIRE_OUT(!fbh5->coherent.delay_hz, STATUS_USAGE,
-                "%s: dedisperse.%u.dm.downsample: is auto, which assumes that DMs smear within "
-                "channels, but %s was dedispersed coherently: expected downsample beside dm",
-                job->path, number, fbh5->path);
+    SCOPED(fbh5_destroy_at) struct fbh5 *fbh5 = NULL;
+    TRY(work ? dedisperse_plan_foresee(work, job->dedisperse[number].input, &fbh5)
+             : fbh5_open(job_filterbank(job, number), FBH5_BAND, &fbh5));
+    TRY(fbh5_check_dispersed(fbh5));
+    REQUIRE(!fbh5->coherent.delay_hz, STATUS_USAGE,
+            "%s: dedisperse.%u.dm.downsample: is auto, which assumes that DMs smear within "
+            "channels, but %s was dedispersed coherently: expected downsample beside dm",
+            job->path, number, fbh5->path);
     *out = memory_move(&fbh5);
-out:
-    fbh5_destroy(fbh5);
-    return st;
+    return STATUS_OK;
 }
 
 /* The first and the last DM of a range's series, and how many times these will have: 0 where delays
@@ -221,25 +218,21 @@ static status_t ranges_look(const struct job_dedisperse *what, const struct fbh5
                             const struct dispersion_spec *band, const struct job_dm_range *range,
                             struct range_series *out)
 {
-    status_t st = STATUS_OK;
     struct dispersion_spec spec = *band;
-    struct dispersion delays = {.ndms = 0};
-    double *dms = NULL;
+    SCOPED(dispersion_free) struct dispersion delays = {.ndms = 0};
+    SCOPED(free_at) double *dms = NULL;
     uint32_t count = 0;
     uint64_t samples = fbh5->rows / range->downsample;
     spec.sample_seconds *= (double)range->downsample;
     spec.reference_hz = what->reference_hz;
-    TRY_OUT(dispersion_tolerant(&spec, range->start, range->end, what->dm.width, what->dm.tolerance,
-                                JOB_DMS, &dms, &count));
+    TRY(dispersion_tolerant(&spec, range->start, range->end, what->dm.width, what->dm.tolerance,
+                            JOB_DMS, &dms, &count));
     spec.dms = dms;
     spec.ndms = count;
-    TRY_OUT(dispersion_settle(&spec, &delays));
+    TRY(dispersion_settle(&spec, &delays));
     *out = (struct range_series){dms[0], dms[count - 1],
                                  samples > delays.largest ? samples - delays.largest : 0};
-out:
-    dispersion_free(&delays);
-    free(dms);
-    return st;
+    return STATUS_OK;
 }
 
 /* Ranges whose series are too short to tell their noise are not searched, and not made when nothing
@@ -274,29 +267,25 @@ static status_t ranges_leave_out(const struct job *job, uint32_t number, const s
 static status_t ranges_divide(const struct job *job, uint32_t number,
                               const struct channelise_plan *work, struct job_division *division)
 {
-    status_t st = STATUS_OK;
     const struct job_dedisperse *what = &job->dedisperse[number];
-    struct fbh5 *fbh5 = NULL;
+    SCOPED(fbh5_destroy_at) struct fbh5 *fbh5 = NULL;
     struct ddplan_range ranges[DDPLAN_RANGES];
     double constant = dispersion_default_constant;
-    TRY_OUT(ranges_open_filterbank(job, number, work, &fbh5));
+    TRY(ranges_open_filterbank(job, number, work, &fbh5));
     if (what->constant && !dispersion_constant(what->constant, &constant)) {
-        goto out; /* each range's own plan says so */
+        return STATUS_OK; /* each range's own plan says so */
     }
     const struct dispersion_spec spec = {.freq_hz = fbh5->freq_hz,
                                          .nchannels = fbh5->nchannels,
                                          .constant = constant,
                                          .sample_seconds = fbh5->time.step};
-    TRY_OUT(ddplan_make(&spec, what->dm.start, what->dm.end, what->dm.width, what->dm.tolerance,
-                        JOB_DMS, ranges, &division->count[number]));
+    TRY(ddplan_make(&spec, what->dm.start, what->dm.end, what->dm.width, what->dm.tolerance,
+                    JOB_DMS, ranges, &division->count[number]));
     for (uint32_t r = 0; r < division->count[number]; r++) {
         division->ranges[number][r] =
             (struct job_dm_range){ranges[r].start, ranges[r].end, ranges[r].downsample, 0};
     }
-    TRY_OUT(ranges_leave_out(job, number, fbh5, &spec, division));
-out:
-    fbh5_destroy(fbh5);
-    return st;
+    return ranges_leave_out(job, number, fbh5, &spec, division);
 }
 
 /* Channels of a bank that are `width_hz` apart, as nearly as may be, in a band. */
@@ -338,10 +327,9 @@ static void rate_note_faster(const struct job_bank *bank, uint32_t channels, dou
 static status_t rate_resolve(const struct job *job, const struct archive *archive,
                              struct job_division *out)
 {
-    status_t st = STATUS_OK;
-    struct filter_plan *filters = NULL;
+    SCOPED(filter_plan_destroy_at) struct filter_plan *filters = NULL;
     uint32_t channels[JOB_BANKS] = {0};
-    TRY_OUT(filter_plan_create(job, archive, backend_settle(job->backend), 1, NULL, &filters));
+    TRY(filter_plan_create(job, archive, backend_settle(job->backend), 1, NULL, &filters));
     const struct archive *seen = filters ? filter_plan_seen(filters) : archive;
     const double band_hz = archive_chan_width_hz(seen);
     for (uint32_t i = 0; i < job->nbanks; i++) {
@@ -370,9 +358,7 @@ static status_t rate_resolve(const struct job *job, const struct archive *archiv
                         units_seconds((double)out->integrate[i] * seconds));
         }
     }
-out:
-    filter_plan_destroy(filters);
-    return st;
+    return STATUS_OK;
 }
 
 /* Ranges of every dedispersion of the job that is to be divided; filterbanks of the job's own are
@@ -383,27 +369,23 @@ out:
 static status_t ranges_find(const struct job *job, const struct archive *archive,
                             struct job_division *out)
 {
-    status_t st = STATUS_OK;
-    struct channelise_plan *work = NULL;
+    SCOPED(channelise_plan_destroy_at) struct channelise_plan *work = NULL;
     uint32_t all = 0;
     if (archive) {
         /* One thread: the memory of threads does not matter here. */
-        TRY_OUT(channelise_plan_create(job, archive,
-                                       channelise_plan_backend(job, backend_settle(job->backend)),
-                                       1, NULL, &work));
+        TRY(channelise_plan_create(job, archive,
+                                   channelise_plan_backend(job, backend_settle(job->backend)), 1,
+                                   NULL, &work));
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
-        TRY_OUT(job->dedisperse[i].dm.is_divided ? ranges_divide(job, i, work, out) : STATUS_OK);
+        TRY(job->dedisperse[i].dm.is_divided ? ranges_divide(job, i, work, out) : STATUS_OK);
         all += out->count[i] > 0 ? out->count[i] : 1;
     }
-    REQUIRE_OUT(
+    return REQUIRED(
         all <= JOB_DEDISPERSE, STATUS_USAGE,
         "%s: dedisperse: one for each range of DMs of downsample: auto makes %u, expected at "
         "most %d in one job",
         job->path, all, JOB_DEDISPERSE);
-out:
-    channelise_plan_destroy(work);
-    return st;
 }
 
 status_t share_struct_all(MPI_Comm comm, status_t st, const struct pack_type *type,
@@ -504,22 +486,19 @@ static status_t share_divided_all(MPI_Comm comm, const char *path, const struct 
                                                    struct job_division *),
                                   struct job_division *known, struct job **job)
 {
-    status_t st = STATUS_OK;
     struct job_division division = *known;
-    struct job *divided = NULL;
-    TRY_OUT(agree_all(comm, agree_rank(comm) == 0 ? find(*job, archive, &division) : STATUS_OK));
+    SCOPED(job_destroy_at) struct job *divided = NULL;
+    TRY(agree_all(comm, agree_rank(comm) == 0 ? find(*job, archive, &division) : STATUS_OK));
     share_bytes_all(comm, &division, sizeof division);
-    TRY_OUT(agree_all(comm, job_parse_divided(path, text->data, text->length, sets, nsets, each,
-                                              &division, &divided)));
-    TRY_OUT(archive ? share_coefficients_all(comm, archive, divided) : STATUS_OK);
+    TRY(agree_all(comm, job_parse_divided(path, text->data, text->length, sets, nsets, each,
+                                          &division, &divided)));
+    TRY(archive ? share_coefficients_all(comm, archive, divided) : STATUS_OK);
     job_take_memory(divided, (*job)->memory);
     job_destroy(*job);
     *job = divided;
     *known = division;
     divided = NULL;
-out:
-    job_destroy(divided);
-    return st;
+    return STATUS_OK;
 }
 
 /* Sets the memory of each rank for `run.memory: auto`: the minimum of all ranks, so that all plan
@@ -586,24 +565,19 @@ status_t share_read_job(const char *path, const struct text *given, struct text 
 status_t share_load_job(const char *path, const struct text *given, const char *const *sets,
                         uint32_t nsets, struct job **out)
 {
-    status_t st = STATUS_OK;
-    struct text text = {0};
-    struct job *job = NULL;
-    struct archive *archive = NULL;
-    TRY_OUT(share_read_job(path, given, &text));
-    TRY_OUT(job_parse(path, text.data, text.length, sets, nsets, &job));
+    SCOPED(text_free) struct text text = {0};
+    SCOPED(job_destroy_at) struct job *job = NULL;
+    SCOPED(archive_destroy_at) struct archive *archive = NULL;
+    TRY(share_read_job(path, given, &text));
+    TRY(job_parse(path, text.data, text.length, sets, nsets, &job));
     share_memory_all(MPI_COMM_NULL, job);
     if (job_is_divided(job) || job_needs_rate(job)) {
         job_destroy(memory_move(&job));
-        TRY_OUT(share_job_all(MPI_COMM_NULL, STATUS_OK, path, &text, sets, nsets, NULL, NULL, &job,
-                              &archive));
+        TRY(share_job_all(MPI_COMM_NULL, STATUS_OK, path, &text, sets, nsets, NULL, NULL, &job,
+                          &archive));
     }
     *out = memory_move(&job);
-out:
-    archive_destroy(archive);
-    job_destroy(job);
-    text_free(&text);
-    return st;
+    return STATUS_OK;
 }
 
 enum backend_kind share_settle_backend_all(MPI_Comm comm, enum backend_kind wanted)

@@ -18,6 +18,7 @@ typedef struct opened opened_t;
 status_t opened_create_all(MPI_Comm comm, int keeps, opened_t **out);
 /* Closes the backend, after waiting for its opening. Takes NULL. */
 void opened_destroy(opened_t *opened);
+SCOPED_END(opened_destroy, opened_t *)
 
 /* Gives every rank its backend: the one that was opened or kept if it is of this job and kind (not
  * AUTO), else opens another. *out, which is NULL before, is for opened_give_back(), also after a

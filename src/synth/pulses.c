@@ -87,10 +87,9 @@ static status_t disperse_block(const disperse_t *disperse, const char *what, dou
  * bits. The plans see the alignment of memory_aligned(), as do the blocks that they will run on. */
 static status_t disperse_make_plans(disperse_t *d, const char *what)
 {
-    status_t st = STATUS_OK;
-    double *data = NULL;
+    SCOPED(free_at) double *data = NULL;
     const int n = (int)d->length;
-    TRY_OUT(disperse_block(d, what, &data));
+    TRY(disperse_block(d, what, &data));
     fftw_complex *spectrum = (fftw_complex *)data;
     if (d->is_complex) {
         d->forward = fftw_plan_dft_1d(n, spectrum, spectrum, FFTW_FORWARD, FFTW_ESTIMATE);
@@ -99,11 +98,8 @@ static status_t disperse_make_plans(disperse_t *d, const char *what)
         d->forward = fftw_plan_dft_r2c_1d(n, data, spectrum, FFTW_ESTIMATE);
         d->inverse = fftw_plan_dft_c2r_1d(n, spectrum, data, FFTW_ESTIMATE);
     }
-    REQUIRE_OUT(d->forward && d->inverse, STATUS_DEVICE,
-                "FFTW cannot plan a transform of %s of %d points", what, n);
-out:
-    free(data);
-    return st;
+    return REQUIRED(d->forward && d->inverse, STATUS_DEVICE,
+                    "FFTW cannot plan a transform of %s of %d points", what, n);
 }
 
 static void disperse_destroy(disperse_t *disperse)
@@ -115,29 +111,26 @@ static void disperse_destroy(disperse_t *disperse)
     fftw_destroy_plan(disperse->forward);
     free(disperse);
 }
+SCOPED_END(disperse_destroy, disperse_t *)
 
 /* Transforms of `length` samples, a power of two. Makes FFTW plans: not to be called while another
  * thread plans. Fails with USAGE (more than DISPERSE_MAX_LENGTH), DEVICE (memory). */
 static status_t disperse_create(const struct synth_spec *spec, const char *what,
                                 const struct disperse_reach *reach, double length, disperse_t **out)
 {
-    status_t st = STATUS_OK;
-    disperse_t *d = NULL;
-    REQUIRE_OUT(
-        length <= DISPERSE_MAX_LENGTH, STATUS_USAGE,
-        "%s's dispersion smears a sample over %.0f samples of a coarse channel and needs a "
-        "transform of %.0f points, more than the %d that are supported: lower the DM or the "
-        "sample rate, or raise the frequency",
-        what, reach->late + reach->early, length, (int)DISPERSE_MAX_LENGTH);
-    TRY_OUT(memory_zeroed(1, sizeof *d, what, &d));
+    SCOPED(disperse_destroy_at) disperse_t *d = NULL;
+    REQUIRE(length <= DISPERSE_MAX_LENGTH, STATUS_USAGE,
+            "%s's dispersion smears a sample over %.0f samples of a coarse channel and needs a "
+            "transform of %.0f points, more than the %d that are supported: lower the DM or the "
+            "sample rate, or raise the frequency",
+            what, reach->late + reach->early, length, (int)DISPERSE_MAX_LENGTH);
+    TRY(memory_zeroed(1, sizeof *d, what, &d));
     d->is_complex = spec->is_complex;
     d->length = (uint64_t)length;
     d->bins = d->is_complex ? d->length : d->length / 2 + 1;
-    TRY_OUT(disperse_make_plans(d, what));
+    TRY(disperse_make_plans(d, what));
     *out = memory_move(&d);
-out:
-    disperse_destroy(d);
-    return st;
+    return STATUS_OK;
 }
 
 /* Returns the samples of a transform. */
@@ -375,23 +368,20 @@ static status_t burst_create(const bursts_t *b, uint64_t *bytes, struct burst *b
 
 status_t bursts_create(const struct synth_spec *spec, const noise_t *noise, bursts_t **out)
 {
-    status_t st = STATUS_OK;
-    bursts_t *b = NULL;
+    SCOPED(bursts_destroy_at) bursts_t *b = NULL;
     uint64_t bytes = 0;
-    TRY_OUT(memory_zeroed(1, sizeof *b, "bursts", &b));
+    TRY(memory_zeroed(1, sizeof *b, "bursts", &b));
     b->spec = spec;
     b->noise = noise;
     b->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    TRY_OUT(memory_zeroed(spec->nbursts, sizeof *b->burst, "bursts", &b->burst));
+    TRY(memory_zeroed(spec->nbursts, sizeof *b->burst, "bursts", &b->burst));
     for (uint32_t i = 0; i < spec->nbursts; i++) {
         b->burst[i].spec = &spec->bursts[i];
         b->burst[i].number = i;
-        TRY_OUT(burst_create(b, &bytes, &b->burst[i]));
+        TRY(burst_create(b, &bytes, &b->burst[i]));
     }
     *out = memory_move(&b);
-out:
-    bursts_destroy(b);
-    return st;
+    return STATUS_OK;
 }
 
 void bursts_destroy(bursts_t *b)
@@ -416,16 +406,15 @@ void bursts_destroy(bursts_t *b)
 static status_t burst_fill_pulse(const bursts_t *b, const struct burst *burst, uint32_t chan,
                                  double *data)
 {
-    status_t st = STATUS_OK;
     const uint64_t parts = burst_parts(b);
     const uint64_t count = 2 * burst->reach + 1;
     double *pulse = data + (burst->place - burst->reach) * parts;
-    float *white = NULL;
+    SCOPED(free_at) float *white = NULL;
     if (burst->width == 0) {
         pulse[0] = burst->spec->amplitude;
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(memory_aligned(count, parts * sizeof *white, "a burst", &white));
+    TRY(memory_aligned(count, parts * sizeof *white, "a burst", &white));
     noise_fill(b->noise, noise_key(b->spec->seed, NOISE_BURST, burst->number, chan), 1, 0,
                count * parts, white);
     for (uint64_t i = 0; i < count * parts; i++) {
@@ -434,33 +423,27 @@ static status_t burst_fill_pulse(const bursts_t *b, const struct burst *burst, u
         /* The root of a power that is 1/2 at half a width. */
         pulse[i] = burst->spec->amplitude * exp2(-2 * widths * widths) * (double)white[i];
     }
-out:
-    free(white);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t burst_make(const bursts_t *b, const struct burst *burst, uint32_t chan,
                            const struct chirp *chirp, float **out)
 {
-    status_t st = STATUS_OK;
     const uint64_t values = disperse_length(burst->disperse) * burst_parts(b);
-    double *data = NULL;
-    float *waveform = NULL;
-    TRY_OUT(memory_aligned(values, sizeof *waveform, "a burst", &waveform));
-    TRY_OUT(disperse_block(burst->disperse, "a burst", &data));
+    SCOPED(free_at) double *data = NULL;
+    SCOPED(free_at) float *waveform = NULL;
+    TRY(memory_aligned(values, sizeof *waveform, "a burst", &waveform));
+    TRY(disperse_block(burst->disperse, "a burst", &data));
     for (uint64_t i = 0; i < values; i++) {
         data[i] = 0;
     }
-    TRY_OUT(burst_fill_pulse(b, burst, chan, data));
+    TRY(burst_fill_pulse(b, burst, chan, data));
     disperse_run(burst->disperse, chirp, NULL, data);
     for (uint64_t i = 0; i < values; i++) {
         waveform[i] = (float)data[i];
     }
     *out = memory_move(&waveform);
-out:
-    free(data);
-    free(waveform);
-    return st;
+    return STATUS_OK;
 }
 
 /* Returns the waveform. It is kept, or the caller frees it (*made). */
@@ -486,8 +469,7 @@ static status_t burst_take(bursts_t *b, struct burst *burst, uint32_t chan,
 static status_t burst_add(bursts_t *b, struct burst *burst, uint32_t chan, int64_t first,
                           int64_t count, float *out)
 {
-    status_t st = STATUS_OK;
-    float *made = NULL;
+    SCOPED(free_at) float *made = NULL;
     float *waveform = NULL;
     const uint64_t parts = burst_parts(b);
     const struct chirp chirp = disperse_chirp(b->spec, burst->spec->dm, burst->reference_hz,
@@ -498,17 +480,15 @@ static status_t burst_add(bursts_t *b, struct burst *burst, uint32_t chan, int64
     const int64_t from = begin > first ? begin : first;
     const int64_t to = end < first + count ? end : first + count;
     if (from >= to) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(burst_take(b, burst, chan, &chirp, &waveform, &made));
+    TRY(burst_take(b, burst, chan, &chirp, &waveform, &made));
     const float *in = waveform + (uint64_t)(from - begin) * parts;
     float *sum = out + (uint64_t)(from - first) * parts;
     for (uint64_t i = 0; i < (uint64_t)(to - from) * parts; i++) {
         sum[i] += in[i];
     }
-out:
-    free(made);
-    return st;
+    return STATUS_OK;
 }
 
 status_t bursts_add(bursts_t *b, uint32_t chan, uint64_t first, uint64_t count, float *out)

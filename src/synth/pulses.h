@@ -52,6 +52,7 @@ typedef struct bursts bursts_t;
  * reaches down to 0 Hz, a time beyond 2^52 samples, a width beyond 2^26), DEVICE. */
 status_t bursts_create(const struct synth_spec *spec, const noise_t *noise, bursts_t **out);
 void bursts_destroy(bursts_t *bursts); /* takes NULL */
+SCOPED_END(bursts_destroy, bursts_t *)
 
 /* Adds samples first .. first + count - 1 of a coarse channel to `out`.
  *

@@ -82,11 +82,10 @@ struct emitter_part {
 
 status_t emitters_create(const struct synth_spec *spec, const noise_t *noise, emitters_t **out)
 {
-    status_t st = STATUS_OK;
-    emitters_t *e = NULL;
-    struct emitter_block *block = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *e, "sources of noise", &e));
-    TRY_OUT(memory_aligned(1, sizeof *block, "sources of noise", &block));
+    SCOPED(emitters_destroy_at) emitters_t *e = NULL;
+    SCOPED(free_at) struct emitter_block *block = NULL;
+    TRY(memory_zeroed(1, sizeof *e, "sources of noise", &e));
+    TRY(memory_aligned(1, sizeof *block, "sources of noise", &block));
     e->spec = spec;
     e->noise = noise;
     for (int i = 0; i < LENGTH; i++) {
@@ -98,13 +97,10 @@ status_t emitters_create(const struct synth_spec *spec, const noise_t *noise, em
             ? fftw_plan_dft_1d(LENGTH, block->data, block->data, FFTW_BACKWARD, FFTW_ESTIMATE)
             : fftw_plan_dft_c2r_1d(LENGTH, block->data, block->data[0], FFTW_ESTIMATE);
     e->analytic = fftw_plan_dft_1d(LENGTH, block->data, block->data, FFTW_BACKWARD, FFTW_ESTIMATE);
-    REQUIRE_OUT(e->inverse && e->analytic, STATUS_DEVICE,
-                "FFTW cannot plan a transform of %d points", (int)LENGTH);
+    REQUIRE(e->inverse && e->analytic, STATUS_DEVICE, "FFTW cannot plan a transform of %d points",
+            (int)LENGTH);
     *out = memory_move(&e);
-out:
-    free(block);
-    emitters_destroy(e);
-    return st;
+    return STATUS_OK;
 }
 
 void emitters_destroy(emitters_t *e)
@@ -305,10 +301,9 @@ static void emitter_add_far(const emitters_t *e, const struct emitter_part *part
 status_t emitters_add(const emitters_t *e, uint32_t antenna, uint32_t chan, uint64_t first,
                       uint64_t count, float *out)
 {
-    status_t st = STATUS_OK;
     const struct synth_spec *spec = e->spec;
-    struct emitter_block *block = NULL;
-    TRY_OUT(memory_aligned(1, sizeof *block, "sources of noise", &block));
+    SCOPED(free_at) struct emitter_block *block = NULL;
+    TRY(memory_aligned(1, sizeof *block, "sources of noise", &block));
     for (uint32_t i = 0; i < spec->nnoise_sources; i++) {
         const double chan_hz = synth_spec_chan_hz(spec, chan);
         struct emitter_part part = {
@@ -329,9 +324,7 @@ status_t emitters_add(const emitters_t *e, uint32_t antenna, uint32_t chan, uint
             emitter_add_block(e, &part, b, first, count, block, out);
         }
     }
-out:
-    free(block);
-    return st;
+    return STATUS_OK;
 }
 
 /* ---- tone ---- */
@@ -578,21 +571,18 @@ struct signal {
 
 status_t signal_create(const struct synth_spec *spec, signal_t **out)
 {
-    status_t st = STATUS_OK;
-    signal_t *signal = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *signal, "the synthetic sky", &signal));
+    SCOPED(signal_destroy_at) signal_t *signal = NULL;
+    TRY(memory_zeroed(1, sizeof *signal, "the synthetic sky", &signal));
     signal->spec = spec;
-    TRY_OUT(noise_create(&signal->noise));
+    TRY(noise_create(&signal->noise));
     if (spec->pulsar.period > 0 && spec->pulsar.amplitude > 0) {
-        TRY_OUT(pulsar_begin(spec, &signal->pulsar));
+        TRY(pulsar_begin(spec, &signal->pulsar));
     }
-    TRY_OUT(spec->nbursts > 0 ? bursts_create(spec, signal->noise, &signal->bursts) : STATUS_OK);
-    TRY_OUT(spec->nnoise_sources > 0 ? emitters_create(spec, signal->noise, &signal->emitters)
-                                     : STATUS_OK);
+    TRY(spec->nbursts > 0 ? bursts_create(spec, signal->noise, &signal->bursts) : STATUS_OK);
+    TRY(spec->nnoise_sources > 0 ? emitters_create(spec, signal->noise, &signal->emitters)
+                                 : STATUS_OK);
     *out = memory_move(&signal);
-out:
-    signal_destroy(signal);
-    return st;
+    return STATUS_OK;
 }
 
 void signal_destroy(signal_t *signal)

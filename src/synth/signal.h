@@ -14,6 +14,7 @@ typedef struct signal signal_t;
  * reaches down to 0 Hz, a burst too late or too wide (bursts_create()); with DEVICE. */
 status_t signal_create(const struct synth_spec *spec, signal_t **out);
 void signal_destroy(signal_t *signal); /* takes NULL */
+SCOPED_END(signal_destroy, signal_t *)
 
 /* Makes samples first .. first + count - 1, count >= 1, of the stream (antenna, chan). `antenna` is
  * (station * beams + beam) * pols + pol. Receiver noise is independent in each; all else is common,
@@ -33,6 +34,7 @@ typedef struct emitters emitters_t;
  * plans: not to be called while another thread plans. Fails with DEVICE. */
 status_t emitters_create(const struct synth_spec *spec, const noise_t *noise, emitters_t **out);
 void emitters_destroy(emitters_t *e); /* takes NULL */
+SCOPED_END(emitters_destroy, emitters_t *)
 
 /* Adds samples first .. first + count - 1, count >= 1, of the stream (antenna, chan), as of
  * signal_make(), to `out`:

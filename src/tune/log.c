@@ -111,33 +111,29 @@ static status_t log_begin(const tune_log_t *log)
 
 status_t tune_log_open(const char *path, tune_log_t **out)
 {
-    status_t st = STATUS_OK;
-    tune_log_t *log = NULL;
+    SCOPED(tune_log_close_at) tune_log_t *log = NULL;
     struct stat info;
-    TRY_OUT(memory_zeroed(1, sizeof *log, "a log", &log));
+    TRY(memory_zeroed(1, sizeof *log, "a log", &log));
     log->fd = -1;
     if (path) {
-        TRY_OUT(memory_text(path, &log->path));
+        TRY(memory_text(path, &log->path));
         log->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
-        REQUIRE_OUT(log->fd >= 0, reason_write_status(errno), "%s: cannot be written: %s", path,
-                    strerror(errno));
-        REQUIRE_OUT(fstat(log->fd, &info) == 0 && S_ISREG(info.st_mode), STATUS_DATA,
-                    "%s: is no ordinary file", path);
-        TRY_OUT(text_read_file(&log->text, path, MOST_LOG, "a log of tuning"));
-        REQUIRE_OUT(log->text.length == 0 ||
-                        strncmp(log->text.data, head, min_u64(log->text.length, sizeof head - 1)) ==
-                            0,
-                    STATUS_USAGE, "%s is there, and no log of tuning", path);
+        REQUIRE(log->fd >= 0, reason_write_status(errno), "%s: cannot be written: %s", path,
+                strerror(errno));
+        REQUIRE(fstat(log->fd, &info) == 0 && S_ISREG(info.st_mode), STATUS_DATA,
+                "%s: is no ordinary file", path);
+        TRY(text_read_file(&log->text, path, MOST_LOG, "a log of tuning"));
+        REQUIRE(log->text.length == 0 ||
+                    strncmp(log->text.data, head, min_u64(log->text.length, sizeof head - 1)) == 0,
+                STATUS_USAGE, "%s is there, and no log of tuning", path);
         size_t nul = text_line_of_nul(log->text.data, log->text.length);
-        REQUIRE_OUT(nul == 0, STATUS_USAGE, "%s:%zu: contains a NUL byte, expected a log of tuning",
-                    path, nul);
-        TRY_OUT(log_begin(log));
-        TRY_OUT(log_read_entries(log));
+        REQUIRE(nul == 0, STATUS_USAGE, "%s:%zu: contains a NUL byte, expected a log of tuning",
+                path, nul);
+        TRY(log_begin(log));
+        TRY(log_read_entries(log));
     }
     *out = memory_move(&log);
-out:
-    tune_log_close(log);
-    return st;
+    return STATUS_OK;
 }
 
 void tune_log_close(tune_log_t *log)
@@ -163,16 +159,13 @@ const struct tune_entry *tune_log_find(const tune_log_t *log, const char *proble
 
 status_t tune_log_add(tune_log_t *log, const struct tune_entry *entry)
 {
-    status_t st = STATUS_OK;
-    struct text line = {0};
+    SCOPED(text_free) struct text line = {0};
     if (log->fd >= 0) {
-        TRY_OUT(text_add(&line, "%s,%u,%s,%.6f,%.4f,%.6f,%s\n", entry->problem, entry->round,
-                         entry->words, 1e3 * entry->seconds, entry->spent,
-                         isfinite(entry->cost) ? 1e3 * entry->cost : 0, /* 0: unknown */
-                         state_names[entry->state]));
-        TRY_OUT(log_append(log, line.data, line.length));
+        TRY(text_add(&line, "%s,%u,%s,%.6f,%.4f,%.6f,%s\n", entry->problem, entry->round,
+                     entry->words, 1e3 * entry->seconds, entry->spent,
+                     isfinite(entry->cost) ? 1e3 * entry->cost : 0, /* 0: unknown */
+                     state_names[entry->state]));
+        TRY(log_append(log, line.data, line.length));
     }
-out:
-    text_free(&line);
-    return st;
+    return STATUS_OK;
 }

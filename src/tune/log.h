@@ -24,6 +24,7 @@ typedef struct tune_log tune_log_t;
  * log; with DATA (unreadable or not writable), NO_SPACE, DEVICE (memory). */
 status_t tune_log_open(const char *path, tune_log_t **out);
 void tune_log_close(tune_log_t *log); /* takes NULL */
+SCOPED_END(tune_log_close, tune_log_t *)
 
 /* Returns the entry of an earlier tuner with these words and this round, which belongs to the log,
  * or NULL. Lines of this log's tune_log_add() are not found. */

@@ -91,13 +91,11 @@ static void map_free(struct map *map)
 
 static status_t map_create(const struct tune_space *space, struct map *out)
 {
-    status_t st = STATUS_OK;
     uint32_t n = space->problem->nparameters;
-    uint32_t *sorted = NULL;
-    struct map map = {.space = space};
-    TRY_OUT(
-        memory_zeroed((size_t)space->count * n, sizeof *map.steps, "a search space", &map.steps));
-    TRY_OUT(memory_zeroed(space->count, sizeof *sorted, "a search space", &sorted));
+    SCOPED(free_at) uint32_t *sorted = NULL;
+    SCOPED(map_free) struct map map = {.space = space};
+    TRY(memory_zeroed((size_t)space->count * n, sizeof *map.steps, "a search space", &map.steps));
+    TRY(memory_zeroed(space->count, sizeof *sorted, "a search space", &sorted));
     for (uint32_t p = 0; p < n; p++) {
         for (uint32_t i = 0; i < space->count; i++) {
             sorted[i] = space->values[(size_t)i * n + p];
@@ -111,10 +109,7 @@ static status_t map_create(const struct tune_space *space, struct map *out)
     }
     *out = map;
     map.steps = NULL;
-out:
-    free(sorted);
-    map_free(&map);
-    return st;
+    return STATUS_OK;
 }
 
 static uint32_t map_distance(const struct map *map, uint32_t a, uint32_t b)
@@ -190,10 +185,9 @@ static void search_count(struct search *s, uint32_t i)
 static status_t search_note(struct search *s, uint32_t i, uint32_t round,
                             const struct tune_result *r)
 {
-    status_t st = STATUS_OK;
-    struct text words = {0};
+    SCOPED(text_free) struct text words = {0};
     if (s->log) {
-        TRY_OUT(tune_problem_words(s->space->problem, tune_space_values(s->space, i), &words));
+        TRY(tune_problem_words(s->space->problem, tune_space_values(s->space, i), &words));
         struct tune_entry entry = {.problem = s->problem,
                                    .words = words.data,
                                    .round = round,
@@ -201,22 +195,19 @@ static status_t search_note(struct search *s, uint32_t i, uint32_t round,
                                    .spent = r->spent,
                                    .cost = search_cost_of(s, i),
                                    .state = r->state};
-        TRY_OUT(tune_log_add(s->log, &entry));
+        TRY(tune_log_add(s->log, &entry));
     }
-out:
-    text_free(&words);
-    return st;
+    return STATUS_OK;
 }
 
 /* Finds the log's entry of a configuration: sets *found, and *out. */
 static status_t search_recall(struct search *s, uint32_t i, uint32_t round, struct tune_result *out,
                               int *found)
 {
-    status_t st = STATUS_OK;
-    struct text words = {0};
+    SCOPED(text_free) struct text words = {0};
     const struct tune_entry *entry = NULL;
     if (s->log) {
-        TRY_OUT(tune_problem_words(s->space->problem, tune_space_values(s->space, i), &words));
+        TRY(tune_problem_words(s->space->problem, tune_space_values(s->space, i), &words));
         entry = tune_log_find(s->log, s->problem, words.data, round);
     }
     *found = entry != NULL;
@@ -224,9 +215,7 @@ static status_t search_recall(struct search *s, uint32_t i, uint32_t round, stru
         *out = (struct tune_result){
             .state = entry->state, .seconds = entry->seconds, .spent = entry->spent};
     }
-out:
-    text_free(&words);
-    return st;
+    return STATUS_OK;
 }
 
 /* Times one within `time`; what fails is a result, too, without a time. `ahead`: seconds that
@@ -585,20 +574,16 @@ void tune_outcome_free(struct tune_outcome *outcome)
 
 static status_t search_in_order(struct search *s)
 {
-    status_t st = STATUS_OK;
     uint32_t n = s->space->count;
-    uint32_t *list = NULL;
-    TRY_OUT(memory_zeroed(n, sizeof *list, "configurations", &list));
+    SCOPED(free_at) uint32_t *list = NULL;
+    TRY(memory_zeroed(n, sizeof *list, "configurations", &list));
     for (uint32_t i = 0; i < n; i++) {
         list[i] = i;
     }
     if (s->options->shuffle) {
         s->options->shuffle(list, n, s->options->seed);
     }
-    TRY_OUT(search_try_list(s, list, n));
-out:
-    free(list);
-    return st;
+    return search_try_list(s, list, n);
 }
 
 /* Returns the time after which the search ended; INFINITY: it was complete; 0: it was limited by a

@@ -343,19 +343,18 @@ out:
 
 status_t store_open(const char *path, store_t **out)
 {
-    status_t st = STATUS_OK;
     char why[OWNER_WORDS] = "";
     int error = 0;
-    char *shown = store_path_of(path);
-    char *name = shown ? store_file_behind(shown, why) : NULL;
+    SCOPED(free_at) char *shown = store_path_of(path);
+    SCOPED(free_at) char *name = shown ? store_file_behind(shown, why) : NULL;
     if (shown && !name) {
         report_warn("%s: cannot be read: %s; continues without tuned kernels", shown, why);
     }
     if (!name) {
-        TRY_OUT(memory_zeroed(1, sizeof **out, "tuned kernels", out));
-        goto out;
+        TRY(memory_zeroed(1, sizeof **out, "tuned kernels", out));
+        return STATUS_OK;
     }
-    TRY_OUT(store_read_file(name, out, &error));
+    TRY(store_read_file(name, out, &error));
     if (error) {
         report_warn("%s: cannot be read: %s; continues without tuned kernels", shown,
                     strerror(error));
@@ -363,9 +362,7 @@ status_t store_open(const char *path, store_t **out)
         report_warn("%s: %u lines are corrupt and ignored; the next write rebuilds it", shown,
                     (*out)->corrupt);
     }
-out:
-    MEMORY_FREE(name, shown);
-    return st;
+    return STATUS_OK;
 }
 
 void store_close(store_t *store)
@@ -427,19 +424,15 @@ int store_has(const store_t *store, const char *kernel)
 
 static status_t store_add_line(struct text *out, const struct store_record *record)
 {
-    status_t st = STATUS_OK;
-    struct text line = {0};
+    SCOPED(text_free) struct text line = {0};
     const struct store_key *key = &record->key;
-    TRY_OUT(text_add(&line, "%s\t%s\t%s\t", key->kernel, key->identity, key->problem));
+    TRY(text_add(&line, "%s\t%s\t%s\t", key->kernel, key->identity, key->problem));
     for (int i = 0; i < STORE_FEATURES; i++) {
-        TRY_OUT(text_add(&line, "%s%.9g", i > 0 ? " " : "", key->features[i]));
+        TRY(text_add(&line, "%s%.9g", i > 0 ? " " : "", key->features[i]));
     }
-    TRY_OUT(text_add(&line, "\t%s\t%.9g", record->words, 1e3 * record->seconds));
-    TRY_OUT(isfinite(record->searched) ? text_add(&line, "\t%.9g", record->searched) : STATUS_OK);
-    TRY_OUT(text_add(out, "%016" PRIx64 "\t%s\n", cache_hash(line.data, line.length), line.data));
-out:
-    text_free(&line);
-    return st;
+    TRY(text_add(&line, "\t%s\t%.9g", record->words, 1e3 * record->seconds));
+    TRY(isfinite(record->searched) ? text_add(&line, "\t%.9g", record->searched) : STATUS_OK);
+    return text_add(out, "%016" PRIx64 "\t%s\n", cache_hash(line.data, line.length), line.data);
 }
 
 /* Returns whether the file is no database, not even a corrupt one. */
@@ -462,29 +455,25 @@ static int store_gives_way(const struct store_record *old, const struct store_re
 static status_t store_compose(const char *name, const struct store_record *record,
                               const char *settled, int is_named, struct text *out, int *error)
 {
-    status_t st = STATUS_OK;
-    store_t *store = NULL;
+    SCOPED(store_close_at) store_t *store = NULL;
     const struct store_record *kept = record;
-    TRY_OUT(store_read_file(name, &store, error));
+    TRY(store_read_file(name, &store, error));
     if (!*error && is_named && store_is_foreign(store)) {
         *error = EEXIST;
     }
     if (*error) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(text_add(out, "%s\n", head));
+    TRY(text_add(out, "%s\n", head));
     for (uint32_t i = 0; i < store->count; i++) {
         const struct store_record *old = &store->records[i];
         if (!store_is_same(&old->key, &record->key)) {
-            TRY_OUT(store_add_line(out, old));
+            TRY(store_add_line(out, old));
         } else if (!store_gives_way(old, record, settled)) {
             kept = old;
         }
     }
-    TRY_OUT(store_add_line(out, kept));
-out:
-    store_close(store);
-    return st;
+    return store_add_line(out, kept);
 }
 
 status_t store_put(const char *path, const struct store_record *record, const char *settled)

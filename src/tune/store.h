@@ -44,6 +44,7 @@ char *store_own(void);
  * empty one; what cannot be read is, too, with a warning. Fails with DEVICE (memory). */
 status_t store_open(const char *path, store_t **out);
 void store_close(store_t *store); /* takes NULL */
+SCOPED_END(store_close, store_t *)
 
 /* Finds the records of the same kernel and identity, at most `most`, the nearest first. Sets *count
  * to their number. Their texts belong to the store. */

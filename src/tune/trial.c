@@ -53,22 +53,19 @@ void trial_run_settle(struct trial_run *run, enum device_step first)
 status_t trial_time(const struct trial *trial, void *context, uint32_t repeats,
                     const struct tune_time *time, struct trial_times *out)
 {
-    status_t st = STATUS_OK;
     struct trial_times times = {.wrong = 0};
     struct trial_run run;
-    double *seconds = NULL;
+    SCOPED(free_at) double *seconds = NULL;
     uint32_t n = 0;
-    TRY_OUT(memory_zeroed(repeats, sizeof *seconds, "times", &seconds));
-    TRY_OUT(trial->run(context, &run));
+    TRY(memory_zeroed(repeats, sizeof *seconds, "times", &seconds));
+    TRY(trial->run(context, &run));
     for (; n < repeats && (n == 0 || !time || !tune_time_is_over(time, 1)); n++) {
-        TRY_OUT(trial->run(context, &run));
+        TRY(trial->run(context, &run));
         seconds[n] = run.seconds;
         times.best = n == 0 || run.seconds < times.best.seconds ? run : times.best;
     }
     times.median = tune_median(seconds, n);
-    TRY_OUT(trial->check(context, &times.wrong));
+    TRY(trial->check(context, &times.wrong));
     *out = times;
-out:
-    free(seconds);
-    return st;
+    return STATUS_OK;
 }

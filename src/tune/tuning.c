@@ -70,21 +70,18 @@ int tune_problem_parse(const struct tune_problem *problem, const char *words, ui
 status_t tune_problem_fits(const struct tune_problem *problem, backend_t *backend, const void *spec,
                            const uint32_t *values, int *out)
 {
-    status_t st = STATUS_OK;
     const size_t width = problem->nparameters;
-    uint32_t *list = NULL;
+    SCOPED(free_at) uint32_t *list = NULL;
     uint32_t count = 0;
     if (problem->fits) {
         return problem->fits(backend, spec, values, out);
     }
-    TRY_OUT(problem->candidates(backend, spec, &list, &count));
+    TRY(problem->candidates(backend, spec, &list, &count));
     *out = 0;
     for (uint32_t i = 0; i < count && !*out; i++) {
         *out = memcmp(list + i * width, values, width * sizeof *values) == 0;
     }
-out:
-    free(list);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t tune_problem_kernel(const struct tune_problem *problem, enum backend_kind kind,
@@ -98,16 +95,13 @@ static status_t tune_problem_kernel(const struct tune_problem *problem, enum bac
 status_t tune_key_of(const struct tune_problem *problem, backend_t *backend, const void *spec,
                      struct tune_key *out)
 {
-    status_t st = STATUS_OK;
-    struct text all = {0};
+    SCOPED(text_free) struct text all = {0};
     *out = (struct tune_key){.features = {0}};
-    TRY_OUT(tune_problem_kernel(problem, backend_which(backend), spec, &out->kernel));
-    TRY_OUT(problem->describe(backend, spec, out));
-    TRY_OUT(text_add(&all, "%s\n%s\n%s", out->kernel.data, out->identity.data, out->words.data));
+    TRY(tune_problem_kernel(problem, backend_which(backend), spec, &out->kernel));
+    TRY(problem->describe(backend, spec, out));
+    TRY(text_add(&all, "%s\n%s\n%s", out->kernel.data, out->identity.data, out->words.data));
     snprintf(out->hash, sizeof out->hash, "%016" PRIx64, cache_hash(all.data, all.length));
-out:
-    text_free(&all);
-    return st;
+    return STATUS_OK;
 }
 
 void tune_key_free(struct tune_key *key)
@@ -128,17 +122,16 @@ struct store_key tune_key_stored(const struct tune_key *key)
 /* Finds the nearest record that is a configuration for this case. */
 static status_t tuning_look_up(struct tuning *t, const char *database)
 {
-    status_t st = STATUS_OK;
     enum { MOST_NEAR = 32 };
     struct store_record near[MOST_NEAR];
-    store_t *store = NULL;
+    SCOPED(store_close_at) store_t *store = NULL;
     uint32_t count = 0;
-    TRY_OUT(store_open(database, &store));
+    TRY(store_open(database, &store));
     struct store_key key = tune_key_stored(&t->key);
     store_find(store, &key, near, MOST_NEAR, &count);
     if (count > 0 && near[0].distance <= 0) {
         t->searched = near[0].searched;
-        TRY_OUT(text_add(&t->record, "%s", near[0].words));
+        TRY(text_add(&t->record, "%s", near[0].words));
     }
     for (uint32_t i = 0; i < count && t->found == TUNE_NOTHING; i++) {
         int fits = 0;
@@ -146,16 +139,14 @@ static status_t tuning_look_up(struct tuning *t, const char *database)
             break;
         }
         if (tune_problem_parse(t->problem, near[i].words, t->values)) {
-            TRY_OUT(tune_problem_fits(t->problem, t->backend, t->spec, t->values, &fits));
+            TRY(tune_problem_fits(t->problem, t->backend, t->spec, t->values, &fits));
         }
         if (fits) {
             t->found = near[i].distance > 0 ? TUNE_NEAREST : TUNE_EXACT;
-            TRY_OUT(text_add(&t->from, "%s", near[i].key.problem));
+            TRY(text_add(&t->from, "%s", near[i].key.problem));
         }
     }
-out:
-    store_close(store);
-    return st;
+    return STATUS_OK;
 }
 
 status_t tuning_begin(const struct tune_problem *problem, backend_t *backend, const void *spec,
@@ -262,17 +253,13 @@ status_t tuning_search(struct tuning *t, const struct tune_request *request, con
 status_t tuning_put(const struct tuning *t, const char *database, const uint32_t *values,
                     double seconds, double searched, const char *settled)
 {
-    status_t st = STATUS_OK;
-    struct text words = {0};
-    TRY_OUT(tune_problem_words(t->problem, values, &words));
+    SCOPED(text_free) struct text words = {0};
+    TRY(tune_problem_words(t->problem, values, &words));
     struct store_record record = {.key = tune_key_stored(&t->key),
                                   .words = words.data,
                                   .seconds = seconds,
                                   .searched = searched};
-    TRY_OUT(store_put(database, &record, settled));
-out:
-    text_free(&words);
-    return st;
+    return store_put(database, &record, settled);
 }
 
 status_t tuning_keep(struct tuning *t, const char *database)
@@ -334,17 +321,13 @@ out:
 status_t tuning_is_known(const struct tune_problem *problem, enum backend_kind kind,
                          const void *spec, const char *database, int *out)
 {
-    status_t st = STATUS_OK;
-    struct text kernel = {0};
-    store_t *store = NULL;
+    SCOPED(text_free) struct text kernel = {0};
+    SCOPED(store_close_at) store_t *store = NULL;
     *out = 0;
-    TRY_OUT(tune_problem_kernel(problem, kind, spec, &kernel));
-    TRY_OUT(store_open(database, &store));
+    TRY(tune_problem_kernel(problem, kind, spec, &kernel));
+    TRY(store_open(database, &store));
     *out = store_has(store, kernel.data);
-out:
-    store_close(store);
-    text_free(&kernel);
-    return st;
+    return STATUS_OK;
 }
 
 struct few {
@@ -359,20 +342,17 @@ struct few {
 /* The one that was the fastest then, if it is among them today. */
 static status_t few_recall(const struct few *few, uint32_t *values, int *found)
 {
-    status_t st = STATUS_OK;
-    void *data = NULL;
+    SCOPED(free_at) void *data = NULL;
     size_t size = 0;
     *found = 0;
-    TRY_OUT(cache_get(few->kind, few->key.data, &data, &size));
+    TRY(cache_get(few->kind, few->key.data, &data, &size));
     for (uint32_t i = 0; data && size == few->bytes && i < few->count; i++) {
         *found |= memcmp(data, few->list + i * few->tuning.problem->nparameters, size) == 0;
     }
     if (*found) {
         memcpy(values, data, size);
     }
-out:
-    free(data);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t few_measure(struct few *few, uint64_t memory, uint32_t *values)

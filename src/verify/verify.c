@@ -201,32 +201,27 @@ out:
 
 static status_t verify_open(struct verify *verify)
 {
-    status_t st = STATUS_OK;
     const char *path = verify->options->path;
     struct backend_options none = {0};
-    struct product_files find = {0};
-    TRY_OUT(product_files_of(path, &find));
-    REQUIRE_OUT(
-        find.has_path || !find.has_part, STATUS_DATA,
-        "%s is not complete, there is only %s: see voltmill status %s, or run the job again", path,
-        find.part, path);
-    TRY_OUT(stamped_refuse(path));
-    TRY_OUT(product_open(path, &verify->product));
-    REQUIRE_OUT(verify->product, STATUS_DATA, "%s is not a product of voltmill", path);
-    REQUIRE_OUT(strncmp(verify->product->origin.job_text, "join:", 5) != 0, STATUS_USAGE,
-                "%s was joined from parts, each made by its own job: verify the parts; --crc "
-                "checks the bytes of the joined file",
-                path);
-    TRY_OUT(file_open_read(path, &verify->fd));
-    TRY_OUT(rows_open(verify->product, &verify->rows));
+    SCOPED(product_files_free) struct product_files find = {0};
+    TRY(product_files_of(path, &find));
+    REQUIRE(find.has_path || !find.has_part, STATUS_DATA,
+            "%s is not complete, there is only %s: see voltmill status %s, or run the job again",
+            path, find.part, path);
+    TRY(stamped_refuse(path));
+    TRY(product_open(path, &verify->product));
+    REQUIRE(verify->product, STATUS_DATA, "%s is not a product of voltmill", path);
+    REQUIRE(strncmp(verify->product->origin.job_text, "join:", 5) != 0, STATUS_USAGE,
+            "%s was joined from parts, each made by its own job: verify the parts; --crc "
+            "checks the bytes of the joined file",
+            path);
+    TRY(file_open_read(path, &verify->fd));
+    TRY(rows_open(verify->product, &verify->rows));
     if (verify->product->place.holes_offset > 0) {
-        TRY_OUT(product_count_holes(verify->fd, path, &verify->product->place, &verify->holes));
+        TRY(product_count_holes(verify->fd, path, &verify->product->place, &verify->holes));
     }
-    TRY_OUT(verify_marks_read(verify));
-    TRY_OUT(backend_open(BACKEND_REFERENCE, &none, &verify->backend));
-out:
-    product_files_free(&find);
-    return st;
+    TRY(verify_marks_read(verify));
+    return backend_open(BACKEND_REFERENCE, &none, &verify->backend);
 }
 
 static void verify_end(struct verify *verify, const struct verify_kind *kind)

@@ -421,11 +421,10 @@ out:
 
 status_t verify_crc_all(MPI_Comm comm, const struct verify_options *options)
 {
-    status_t st = STATUS_OK;
-    struct check check = {.comm = comm, .fd = -1};
+    SCOPED(crc_check_end) struct check check = {.comm = comm, .fd = -1};
     MPI_Comm_rank(comm, &check.rank);
     check.json = check.rank == 0 ? options->json : NULL;
-    TRY_OUT(agree_all(comm, crc_prepare(&check, options->path)));
+    TRY(agree_all(comm, crc_prepare(&check, options->path)));
     if (check.json) { /* begins with the stretches that are damaged: they come first */
         json_begin(check.json, NULL);
         json_list(check.json, "damaged_rows");
@@ -440,10 +439,7 @@ status_t verify_crc_all(MPI_Comm comm, const struct verify_options *options)
     struct progress shown = {.every = options->progress,
                              .what = check.journal ? "chunks" : "spans",
                              .total = work.chunks};
-    TRY_OUT(driver_run_all(comm, &work, &shown));
+    TRY(driver_run_all(comm, &work, &shown));
     uint64_t checked = sum_u64_all(comm, check.checked);
-    TRY_OUT(agree_all(comm, check.rank == 0 ? crc_conclude(&check, checked) : STATUS_OK));
-out:
-    crc_check_end(&check);
-    return st;
+    return agree_all(comm, check.rank == 0 ? crc_conclude(&check, checked) : STATUS_OK);
 }

@@ -174,18 +174,17 @@ status_t verify_pick(struct verify *verify, uint64_t total, uint64_t together,
                      uint64_t (*chunk_of)(const struct verify *verify,
                                           const struct verify_mark *mark))
 {
-    status_t st = STATUS_OK;
     const struct verify_options *options = verify->options;
-    struct verify_mark *marks = NULL;
+    SCOPED(free_at) struct verify_mark *marks = NULL;
     uint64_t nmarks = 0;
     uint64_t wanted = max_u64(options->chunks, 2);
-    TRY_OUT(verify_marks(verify, ceil_div_u64(options->chunks, together), &marks, &nmarks));
+    TRY(verify_marks(verify, ceil_div_u64(options->chunks, together), &marks, &nmarks));
     if (options->all || options->chunks >= total) {
         verify->nchunks = verify->npicked = chunk_count(verify->chunking);
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed((size_t)(wanted + nmarks * together), sizeof *verify->picked, "chunks",
-                          &verify->picked));
+    TRY(memory_zeroed((size_t)(wanted + nmarks * together), sizeof *verify->picked, "chunks",
+                      &verify->picked));
     uint64_t *picked = verify->picked;
     picked[1] = total - 1;
     uint64_t state = options->seed;
@@ -204,9 +203,7 @@ status_t verify_pick(struct verify *verify, uint64_t total, uint64_t together,
         }
     }
     verify->nchunks = total;
-out:
-    free(marks);
-    return st;
+    return STATUS_OK;
 }
 
 status_t verify_overrides(const struct verify *verify, const char *const *before,

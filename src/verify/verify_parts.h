@@ -136,6 +136,7 @@ struct verify_rows;
 /* Creates the comparison. `plan`, of one product, must outlive it. Fails with DEVICE or DATA. */
 status_t verify_rows_create(const struct channelise_plan *plan, struct verify_rows **out);
 void verify_rows_destroy(struct verify_rows *rows); /* takes NULL */
+SCOPED_END(verify_rows_destroy, struct verify_rows *)
 
 /* Returns the maximum over the streams of what went into filters (struct agreement), times the root
  * of the largest weight of a sum of streams; 0 without filters. */
@@ -164,6 +165,7 @@ struct verify_steps;
 status_t verify_steps_create(const struct verify *verify, struct channelise_plan *plan,
                              struct verify_steps **out);
 void verify_steps_destroy(struct verify_steps *steps); /* takes NULL */
+SCOPED_END(verify_steps_destroy, struct verify_steps *)
 
 /* A row as the reference makes it, of a chunk's streams. */
 struct verify_steps_row {

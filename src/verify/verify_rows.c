@@ -153,13 +153,12 @@ struct verify_rows {
 
 status_t verify_rows_create(const struct channelise_plan *plan, struct verify_rows **out)
 {
-    status_t st = STATUS_OK;
     const struct product_spec *spec = &plan->products[0].spec;
-    struct verify_rows *rows = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *rows, "rows", &rows));
+    SCOPED(verify_rows_destroy_at) struct verify_rows *rows = NULL;
+    TRY(memory_zeroed(1, sizeof *rows, "rows", &rows));
     rows->spec = spec;
     rows->products = plan->products[0].visibilities ? plan->products[0].visibilities->products : 0;
-    TRY_OUT(verify_measure_input(plan, &rows->went_in));
+    TRY(verify_measure_input(plan, &rows->went_in));
     const int are_beams = plan->beams && !channelise_plan_is_apart(plan, 0);
     rows->has_one = are_beams || plan->products[0].visibilities;
     for (uint32_t i = 1; rows->went_in && rows->has_one && i < plan->archive->nstreams; i++) {
@@ -169,13 +168,11 @@ status_t verify_rows_create(const struct channelise_plan *plan, struct verify_ro
         rows->went_in[0] *= sqrt((double)plan->array->stations);
     }
     if (spec->weights.divide) {
-        TRY_OUT(memory_zeroed((size_t)ifs_weights(spec), sizeof *rows->weights, "weights",
-                              &rows->weights));
+        TRY(memory_zeroed((size_t)ifs_weights(spec), sizeof *rows->weights, "weights",
+                          &rows->weights));
     }
     *out = memory_move(&rows);
-out:
-    verify_rows_destroy(rows);
-    return st;
+    return STATUS_OK;
 }
 
 void verify_rows_destroy(struct verify_rows *rows)

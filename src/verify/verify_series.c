@@ -36,30 +36,25 @@ static void series_end(void *kind)
  * says. */
 static status_t series_parse_job(struct verify *verify)
 {
-    status_t st = STATUS_OK;
     const char *text = verify->product->origin.job_text;
     const char *path = verify->options->path;
-    const char **sets = NULL;
+    SCOPED(free_at) const char **sets = NULL;
     uint32_t nsets = 0;
-    struct text input = {0};
+    SCOPED(text_free) struct text input = {0};
     int is_made = strstr(text, "\nchannelise:") || strncmp(text, "channelise:", 11) == 0;
-    TRY_OUT(text_add(&input, "products.0.file=\"%s\"", verify->product->series->filterbank));
+    TRY(text_add(&input, "products.0.file=\"%s\"", verify->product->series->filterbank));
     const char *const before[] = {
         VERIFY_EXTERNAL, "dedisperse.0.file=verify.h5", /* nothing is written: any name will do */
         is_made ? input.data : NULL, NULL};
     const char *const after[] = {NULL};
-    TRY_OUT(verify_overrides(verify, before, after, &sets, &nsets));
-    TRY_OUT(job_parse(path, text, strlen(text), sets, nsets, &verify->job));
-    REQUIRE_OUT(verify->job->ndedisperse == 1, STATUS_DATA, "%s: its job has no dedisperse", path);
-    REQUIRE_OUT(
+    TRY(verify_overrides(verify, before, after, &sets, &nsets));
+    TRY(job_parse(path, text, strlen(text), sets, nsets, &verify->job));
+    REQUIRE(verify->job->ndedisperse == 1, STATUS_DATA, "%s: its job has no dedisperse", path);
+    return REQUIRED(
         !job_is_semi_coherent(verify->job), STATUS_USAGE,
         "%s is of a semi-coherent search, whose power is not kept: it is not recomputed, but "
         "--crc checks every byte",
         path);
-out:
-    text_free(&input);
-    free(sets);
-    return st;
 }
 
 /* Small chunks, as if another run had begun with them; of fewer DMs where these need too much. */
@@ -167,31 +162,26 @@ static status_t series_compare_rows(void *context, uint32_t index, const struct 
 static status_t series_measure_terms(struct series *series)
 {
     enum { MOST = 64 };
-    status_t st = STATUS_OK;
     const struct dedisperse_plan *plan = series->plan;
     const uint64_t count = min_u64(plan->input.samples, MOST);
-    power_reader_t *reader = NULL;
-    float *sample = NULL;
+    SCOPED(power_reader_destroy_at) power_reader_t *reader = NULL;
+    SCOPED(free_at) float *sample = NULL;
     double squares = 0;
     if (!plan->input.has_steps) {
         return STATUS_OK;
     }
-    TRY_OUT(power_reader_create(plan, &reader));
-    TRY_OUT(memory_zeroed(plan->fbh5->nchannels, sizeof *sample, "a sample", &sample));
+    TRY(power_reader_create(plan, &reader));
+    TRY(memory_zeroed(plan->fbh5->nchannels, sizeof *sample, "a sample", &sample));
     for (uint64_t i = 0; i < count; i++) {
         char bad = 0;
-        TRY_OUT(
-            power_reader_read(reader, (int64_t)(plan->input.samples / count * i), 1, sample, &bad));
+        TRY(power_reader_read(reader, (int64_t)(plan->input.samples / count * i), 1, sample, &bad));
         for (uint32_t c = 0; c < plan->fbh5->nchannels; c++) {
             const double one = plan->mask[c] ? 0 : (double)sample[c];
             squares += isfinite(one) ? one * one : 0;
         }
     }
     series->terms = sqrt(squares / (double)count);
-out:
-    free(sample);
-    power_reader_destroy(reader);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t series_prepare(struct verify *verify)

@@ -151,40 +151,37 @@ out:
 static status_t spectra_compare_weights(void *context, uint32_t index, const struct chunk *chunk,
                                         uint64_t first_row, uint64_t rows, const float *weights)
 {
-    status_t st = STATUS_OK;
     const struct verify *verify = context;
     const struct product *product = verify->product;
-    float *stored = NULL;
+    SCOPED(free_at) float *stored = NULL;
     (void)index;
     const struct spectra *spectra = verify->kind;
     const struct chunk_row line = plan_products_weights_row(&spectra->plan->products[0].spec);
     const struct chunk_pieces pieces =
         chunk_pieces_of(verify->chunking, chunk, product->weights, &line);
     const uint64_t lines = pieces.size;
-    TRY_OUT(memory_zeroed((size_t)lines, sizeof *stored, "weights", &stored));
+    TRY(memory_zeroed((size_t)lines, sizeof *stored, "weights", &stored));
     for (uint64_t i = 0; i < rows * pieces.count; i++, weights += lines) {
         const uint64_t row = first_row + i / pieces.count;
         const uint64_t first = pieces.first + i % pieces.count * pieces.step;
         uint64_t at = row * product->weights + first;
-        TRY_OUT(file_read(verify->fd, product->path,
-                          product->place.weights_offset + at * sizeof *stored, stored,
-                          lines * sizeof *stored));
+        TRY(file_read(verify->fd, product->path,
+                      product->place.weights_offset + at * sizeof *stored, stored,
+                      lines * sizeof *stored));
         for (uint64_t s = 0; s < lines; s++) {
-            REQUIRE_OUT(
-                stored[s] == weights[s], STATUS_DATA,
-                "%s is not what its job and input make of it: the weight of stream %llu in row "
-                "%llu is %.9g, expected %.9g%s",
-                product->path, (unsigned long long)(first + s), (unsigned long long)row,
-                (double)stored[s], (double)weights[s],
-                verify->holes > 0 ? ": was its input unreadable then? --force makes it anew" : "");
+            REQUIRE(stored[s] == weights[s], STATUS_DATA,
+                    "%s is not what its job and input make of it: the weight of stream %llu in row "
+                    "%llu is %.9g, expected %.9g%s",
+                    product->path, (unsigned long long)(first + s), (unsigned long long)row,
+                    (double)stored[s], (double)weights[s],
+                    verify->holes > 0 ? ": was its input unreadable then? --force makes it anew"
+                                      : "");
         }
-        TRY_OUT(product->kind == PRODUCT_VISIBILITIES
-                    ? spectra_compare_made_flags(verify, at, lines, weights)
-                    : STATUS_OK);
+        TRY(product->kind == PRODUCT_VISIBILITIES
+                ? spectra_compare_made_flags(verify, at, lines, weights)
+                : STATUS_OK);
     }
-out:
-    free(stored);
-    return st;
+    return STATUS_OK;
 }
 
 /* Sink of the pipeline: compares flags exactly, kurtosis up to rounding. Where kurtosis is too near
@@ -420,10 +417,9 @@ enum { VOLTAGES_CHUNK = 1024 /* samples */ };
 /* Opens the product's own job, with the reference as backend and small chunks. */
 static status_t spectra_open_job_all(struct verify *verify, struct spectra *spectra)
 {
-    status_t st = STATUS_OK;
     char chunk[64];
     char filters[JOB_FILTERS][64];
-    const char **sets = NULL;
+    SCOPED(free_at) const char **sets = NULL;
     uint32_t nsets = 0;
     const struct product *product = verify->product;
     int is_bank = product->kind != PRODUCT_VOLTAGES;
@@ -448,13 +444,10 @@ static status_t spectra_open_job_all(struct verify *verify, struct spectra *spec
         snprintf(filters[i], sizeof filters[i], "filter.%u.backend=reference", i);
         after[count++] = filters[i];
     }
-    TRY_OUT(verify_overrides(verify, before, after, &sets, &nsets));
-    TRY_OUT(text_add(&spectra->text, "%s", verify->product->origin.job_text));
-    TRY_OUT(share_job_all(verify->comm, STATUS_OK, verify->options->path, &spectra->text, sets,
-                          nsets, NULL, NULL, &verify->job, &spectra->archive));
-out:
-    free(sets);
-    return st;
+    TRY(verify_overrides(verify, before, after, &sets, &nsets));
+    TRY(text_add(&spectra->text, "%s", verify->product->origin.job_text));
+    return share_job_all(verify->comm, STATUS_OK, verify->options->path, &spectra->text, sets,
+                         nsets, NULL, NULL, &verify->job, &spectra->archive);
 }
 
 /* Returns the first chunk of a row; its other groups of streams follow. */

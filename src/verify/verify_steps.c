@@ -51,39 +51,35 @@ static status_t steps_read(const struct verify *verify, uint64_t lines, uint64_t
 status_t verify_steps_create(const struct verify *verify, struct channelise_plan *plan,
                              struct verify_steps **out)
 {
-    status_t st = STATUS_OK;
     const struct product_spec *spec = &plan->products[0].spec;
-    struct verify_steps *steps = NULL;
-    float *given = NULL;
+    SCOPED(verify_steps_destroy_at) struct verify_steps *steps = NULL;
+    SCOPED(free_at) float *given = NULL;
     *out = NULL;
     if (!quantised_is(spec)) {
         return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed(1, sizeof *steps, "scales", &steps));
+    TRY(memory_zeroed(1, sizeof *steps, "scales", &steps));
     *steps = (struct verify_steps){.spec = spec,
                                    .form = quantised_form(spec->kind, spec->steps.bits),
                                    .lines = spec->nifs * spec->frequencies,
                                    .block = UINT64_MAX};
     steps->parts = steps->form.is_signed ? 2 : 1;
-    TRY_OUT(memory_zeroed((size_t)steps->lines, 2 * sizeof *steps->scale, "scales", &steps->scale));
-    TRY_OUT(memory_zeroed((size_t)steps->lines, steps->parts * sizeof *steps->row, "a row",
-                          &steps->row));
-    TRY_OUT(memory_zeroed((size_t)steps->lines, 4 * sizeof *steps->clipped[0][0], "counts",
-                          &steps->clipped[0][0]));
+    TRY(memory_zeroed((size_t)steps->lines, 2 * sizeof *steps->scale, "scales", &steps->scale));
+    TRY(memory_zeroed((size_t)steps->lines, steps->parts * sizeof *steps->row, "a row",
+                      &steps->row));
+    TRY(memory_zeroed((size_t)steps->lines, 4 * sizeof *steps->clipped[0][0], "counts",
+                      &steps->clipped[0][0]));
     for (int i = 1; i < 4; i++) {
         steps->clipped[i / 2][i % 2] = steps->clipped[0][0] + (size_t)i * steps->lines;
     }
     if (spec->steps.are_first) {
-        TRY_OUT(memory_zeroed((size_t)steps->lines, 2 * sizeof *given, "scales", &given));
+        TRY(memory_zeroed((size_t)steps->lines, 2 * sizeof *given, "scales", &given));
         const struct chunk_pieces all = {0, steps->lines, 0, 1};
-        TRY_OUT(steps_read(verify, steps->lines, 0, &all, steps->lines, given));
+        TRY(steps_read(verify, steps->lines, 0, &all, steps->lines, given));
         plan->products[0].first_scales = memory_move(&given);
     }
     *out = memory_move(&steps);
-out:
-    free(given);
-    verify_steps_destroy(steps);
-    return st;
+    return STATUS_OK;
 }
 
 void verify_steps_destroy(struct verify_steps *steps)
@@ -184,33 +180,30 @@ static void steps_count(struct verify_steps *steps, const struct steps_slack *sl
 static status_t steps_compare_counts(const struct verify *verify, const struct verify_steps *steps,
                                      uint64_t block)
 {
-    status_t st = STATUS_OK;
     const struct product *product = verify->product;
     const uint64_t offsets[] = {product->place.low_offset, product->place.high_offset};
-    uint16_t *found = NULL;
-    TRY_OUT(memory_zeroed((size_t)steps->count, sizeof *found, "counts", &found));
+    SCOPED(free_at) uint16_t *found = NULL;
+    TRY(memory_zeroed((size_t)steps->count, sizeof *found, "counts", &found));
     for (int high = 0; high < 2; high++) {
         const struct chunk_pieces *pieces = &steps->pieces;
         for (uint64_t k = 0; k < pieces->count; k++) {
             uint64_t at = block * steps->lines + pieces->first + k * pieces->step;
-            TRY_OUT(file_read(verify->fd, product->path, offsets[high] + at * sizeof *found,
-                              found + k * pieces->size, pieces->size * sizeof *found));
+            TRY(file_read(verify->fd, product->path, offsets[high] + at * sizeof *found,
+                          found + k * pieces->size, pieces->size * sizeof *found));
         }
         for (uint64_t i = 0; i < steps->count; i++) {
             uint32_t least = steps->clipped[high][0][i];
             uint32_t most = steps->clipped[high][1][i];
             char expected[64] = "";
             snprintf(expected, sizeof expected, least < most ? "%u to %u" : "%u", least, most);
-            REQUIRE_OUT(found[i] >= least && found[i] <= most, STATUS_DATA,
-                        "%s is not what its job and input make of it: /clipped_%s of block %llu, "
-                        "channel %llu of its ifs, is %u, expected %s",
-                        product->path, high ? "high" : "low", (unsigned long long)block,
-                        (unsigned long long)chunk_pieces_at(pieces, i), found[i], expected);
+            REQUIRE(found[i] >= least && found[i] <= most, STATUS_DATA,
+                    "%s is not what its job and input make of it: /clipped_%s of block %llu, "
+                    "channel %llu of its ifs, is %u, expected %s",
+                    product->path, high ? "high" : "low", (unsigned long long)block,
+                    (unsigned long long)chunk_pieces_at(pieces, i), found[i], expected);
         }
     }
-out:
-    free(found);
-    return st;
+    return STATUS_OK;
 }
 
 status_t verify_steps_nearest(struct verify *verify, struct verify_steps *steps,
@@ -302,36 +295,32 @@ static status_t steps_compare_line(const struct verify *verify, uint64_t block, 
 static status_t steps_read_mean(const struct verify *verify, uint64_t lines, uint64_t number,
                                 struct told *out)
 {
-    status_t st = STATUS_OK;
     const uint64_t count = verify->product->frequencies;
-    float *all = NULL;
-    TRY_OUT(memory_zeroed((size_t)count, 2 * sizeof *all, "scales", &all));
+    SCOPED(free_at) float *all = NULL;
+    TRY(memory_zeroed((size_t)count, 2 * sizeof *all, "scales", &all));
     const struct chunk_pieces its = {number * count, count, 0, 1};
-    TRY_OUT(steps_read(verify, lines, 0, &its, count, all));
+    TRY(steps_read(verify, lines, 0, &its, count, all));
     out->scale = out->offset = 0;
     for (uint64_t i = 0; i < count; i++) {
         out->scale += (double)all[i] / (double)count;
         out->offset += (double)all[count + i] / (double)count;
     }
-out:
-    free(all);
-    return st;
+    return STATUS_OK;
 }
 
 status_t verify_steps_compare(const struct verify *verify, const struct chunk *chunk,
                               const struct product_steps *expected, double went_in)
 {
-    status_t st = STATUS_OK;
     const struct product *product = verify->product;
     const struct product_place *place = &product->place;
     uint64_t lines = product->streams * product->frequencies;
     const struct chunk_pieces pieces =
         chunk_pieces_of(verify->chunking, chunk, lines, &verify->row);
     const uint64_t count = pieces.count * pieces.size;
-    float *found = NULL;  /* scales, then offsets */
-    float *others = NULL; /* [frequencies]: the largest offset of each channel */
-    TRY_OUT(memory_zeroed((size_t)count, 2 * sizeof *found, "scales", &found));
-    TRY_OUT(memory_zeroed((size_t)product->frequencies, sizeof *others, "scales", &others));
+    SCOPED(free_at) float *found = NULL;  /* scales, then offsets */
+    SCOPED(free_at) float *others = NULL; /* [frequencies]: the largest offset of each channel */
+    TRY(memory_zeroed((size_t)count, 2 * sizeof *found, "scales", &found));
+    TRY(memory_zeroed((size_t)product->frequencies, sizeof *others, "scales", &others));
     for (uint64_t b = 0; b < expected->count && expected->first + b < place->scales; b++) {
         const float *scale = expected->scale + b * count;
         const float *offset = expected->offset + b * count;
@@ -340,7 +329,7 @@ status_t verify_steps_compare(const struct verify *verify, const struct chunk *c
         double largest = 0;
         struct told mean = {0};
         memset(others, 0, (size_t)product->frequencies * sizeof *others);
-        TRY_OUT(steps_read(verify, lines, number, &pieces, count, found));
+        TRY(steps_read(verify, lines, number, &pieces, count, found));
         for (uint64_t i = 0; i < count; i++) {
             /* GCC 12 for ARM crashes at fmax() here. */
             largest = (double)scale[i] > largest ? (double)scale[i] : largest;
@@ -353,16 +342,13 @@ status_t verify_steps_compare(const struct verify *verify, const struct chunk *c
             const uint64_t line = chunk_pieces_at(&pieces, i);
             uint64_t own = line / product->frequencies;
             if (number == 0 && scale[i] == 0) {
-                TRY_OUT(own != mean_of ? steps_read_mean(verify, lines, own, &mean) : STATUS_OK);
+                TRY(own != mean_of ? steps_read_mean(verify, lines, own, &mean) : STATUS_OK);
                 mean_of = own;
                 told = mean;
             }
             const struct steps_others all = {largest, (double)others[line % product->frequencies]};
-            TRY_OUT(steps_compare_line(verify, number, line, &stored, &told, &all, went_in));
+            TRY(steps_compare_line(verify, number, line, &stored, &told, &all, went_in));
         }
     }
-out:
-    free(found);
-    free(others);
-    return st;
+    return STATUS_OK;
 }

@@ -84,27 +84,24 @@ void boxcar_destroy(boxcar_t *b)
 
 status_t boxcar_create(const struct boxes *boxes, uint32_t threads, boxcar_t **out)
 {
-    status_t st = STATUS_OK;
-    boxcar_t *b = NULL;
-    TRY_OUT(simd_check());
-    TRY_OUT(memory_zeroed(1, sizeof *b, "a search", &b));
+    SCOPED(boxcar_destroy_at) boxcar_t *b = NULL;
+    TRY(simd_check());
+    TRY(memory_zeroed(1, sizeof *b, "a search", &b));
     b->boxes = *boxes;
     b->noise = noise_kernels(simd_best());
     b->kernels = boxcar_kernels(simd_best());
     b->threads = threads;
-    TRY_OUT(memory_aligned(threads, sizeof *b->scratch, "a search", &b->scratch));
+    TRY(memory_aligned(threads, sizeof *b->scratch, "a search", &b->scratch));
     memset(b->scratch, 0, threads * sizeof *b->scratch);
     for (uint32_t i = 0; i < threads; i++) {
-        TRY_OUT(boxcar_create_scratch(boxes, &b->scratch[i]));
+        TRY(boxcar_create_scratch(boxes, &b->scratch[i]));
     }
-    TRY_OUT(memory_zeroed((size_t)boxes->widths + 1, sizeof *b->scale, "a search", &b->scale));
+    TRY(memory_zeroed((size_t)boxes->widths + 1, sizeof *b->scale, "a search", &b->scale));
     for (uint32_t w = 1; w <= boxes->widths; w++) {
         b->scale[w] = 1 / sqrt(w);
     }
     *out = memory_move(&b);
-out:
-    boxcar_destroy(b);
-    return st;
+    return STATUS_OK;
 }
 
 /* The widest box of which any is worth it; 0: none is. `is_worth` [levels] says it of each width.

@@ -14,23 +14,20 @@
 
 status_t cpu_pool(struct cpu_backend *backend, uint32_t threads, pool_t **out)
 {
-    status_t st = STATUS_OK;
     struct cpu_pools *found = backend->pools;
-    struct cpu_pools *made = NULL;
+    SCOPED(free_at) struct cpu_pools *made = NULL;
     while (found && pool_threads(found->pool) != threads) {
         found = found->next;
     }
     if (!found) {
-        TRY_OUT(memory_zeroed(1, sizeof *made, "threads", &made));
-        TRY_OUT(pool_create(POOL_TEAM, "pool", threads, &made->pool));
+        TRY(memory_zeroed(1, sizeof *made, "threads", &made));
+        TRY(pool_create(POOL_TEAM, "pool", threads, &made->pool));
         made->next = backend->pools;
         found = backend->pools = made;
         made = NULL;
     }
     *out = found->pool;
-out:
-    free(made);
-    return st;
+    return STATUS_OK;
 }
 
 void cpu_settle(pool_t *pool, uint64_t number)

@@ -121,21 +121,18 @@ static fftwf_plan fft_follow(const struct cpu_fft_shape *shape, float *in, float
 static status_t fft_is_enough(const struct cpu_fft_shape *shapes, size_t count, const char *wisdom,
                               int *out)
 {
-    status_t st = STATUS_OK;
-    float *in = NULL;
-    float *spectra = NULL;
+    SCOPED(free_at) float *in = NULL;
+    SCOPED(free_at) float *spectra = NULL;
     *out = 1;
     for (size_t i = 0; i < count && *out; i++) {
-        TRY_OUT(fft_create_rows(&shapes[i], &in, &spectra));
+        TRY(fft_create_rows(&shapes[i], &in, &spectra));
         fftwf_plan plan = fft_follow(&shapes[i], in, spectra, wisdom);
         *out = plan != NULL;
         fftwf_destroy_plan(plan);
         MEMORY_FREE(in, spectra);
         in = spectra = NULL;
     }
-out:
-    MEMORY_FREE(in, spectra);
-    return st;
+    return STATUS_OK;
 }
 
 /* Plans from nothing; gives the wisdom of these plans alone, or NULL when it does not contain all
@@ -170,22 +167,21 @@ out:
 status_t cpu_fft_wisdom(const struct cpu_fft_shape *shapes, size_t count, enum fft_planning effort,
                         char *out, size_t room)
 {
-    status_t st = STATUS_OK;
-    struct text key = {0};
-    char *wisdom = NULL;
-    void *kept = NULL;
+    SCOPED(text_free) struct text key = {0};
+    SCOPED(free_at) char *wisdom = NULL;
+    SCOPED(free_at) void *kept = NULL;
     size_t size = 0;
     out[0] = '\0';
     if (effort == PLANNING_ESTIMATE) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(fft_make_key(shapes, count, effort, &key));
-    TRY_OUT(cache_get(cache_kind, key.data, &kept, &size));
+    TRY(fft_make_key(shapes, count, effort, &key));
+    TRY(cache_get(cache_kind, key.data, &kept, &size));
     if (!kept && effort == PLANNING_PATIENT) {
-        TRY_OUT(fft_plan_anew(shapes, count, FFTW_PATIENT, most_patience, &wisdom));
+        TRY(fft_plan_anew(shapes, count, FFTW_PATIENT, most_patience, &wisdom));
     }
-    TRY_OUT(!kept && !wisdom ? fft_plan_anew(shapes, count, FFTW_MEASURE, most_measuring, &wisdom)
-                             : STATUS_OK);
+    TRY(!kept && !wisdom ? fft_plan_anew(shapes, count, FFTW_MEASURE, most_measuring, &wisdom)
+                         : STATUS_OK);
     if (wisdom) {
         size = strlen(wisdom);
         (void)cache_put(cache_kind, key.data, wisdom, size);
@@ -194,10 +190,7 @@ status_t cpu_fft_wisdom(const struct cpu_fft_shape *shapes, size_t count, enum f
         memcpy(out, kept ? kept : wisdom, size);
         out[size] = '\0';
     }
-out:
-    MEMORY_FREE(kept, wisdom);
-    text_free(&key);
-    return st;
+    return STATUS_OK;
 }
 
 status_t cpu_fft_create(const struct cpu_fft_shape *shape, const char *wisdom, cpu_fft_t **out)
@@ -348,16 +341,13 @@ static status_t baseline_make(struct baseline *b, const struct channelise_spec *
 static status_t baseline_create(backend_t *backend, const struct channelise_spec *spec,
                                 uint64_t spectra, fft_baseline_t **out)
 {
-    status_t st = STATUS_OK;
-    struct baseline *b = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *b, "transforms", &b));
+    SCOPED(stage_destroy_at) struct baseline *b = NULL;
+    TRY(memory_zeroed(1, sizeof *b, "transforms", &b));
     b->base.ops = &cpu_fft_baseline;
-    TRY_OUT(cpu_pool((struct cpu_backend *)backend, spec->threads, &b->pool));
-    TRY_OUT(baseline_make(b, spec, spectra));
+    TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &b->pool));
+    TRY(baseline_make(b, spec, spectra));
     *out = memory_move(&b);
-out:
-    stage_destroy(b);
-    return st;
+    return STATUS_OK;
 }
 
 static double baseline_time(fft_baseline_t *base)

@@ -65,8 +65,7 @@ static void side_fft_free(struct side_fft *fft)
 /* Fails with DEVICE. */
 static status_t side_fft_create(size_t points, struct side_fft *out)
 {
-    status_t st = STATUS_OK;
-    struct side_fft fft = {.points = points};
+    SCOPED(side_fft_free) struct side_fft fft = {.points = points};
     size_t floats = 0;
     for (size_t span = points; span > 1; fft.nstages++) {
         struct side_stage *stage = &fft.stages[fft.nstages];
@@ -74,8 +73,8 @@ static status_t side_fft_create(size_t points, struct side_fft *out)
         span /= stage->radix;
         floats += 2 * span * (stage->radix - 1);
     }
-    TRY_OUT(memory_aligned(floats, sizeof(float), "factors", &fft.factors));
-    TRY_OUT(memory_zeroed(points, sizeof *fft.order, "an order", &fft.order));
+    TRY(memory_aligned(floats, sizeof(float), "factors", &fft.factors));
+    TRY(memory_zeroed(points, sizeof *fft.order, "an order", &fft.order));
     float *factors = fft.factors;
     for (size_t i = 0; i < fft.nstages; i++) {
         struct side_stage *stage = &fft.stages[i];
@@ -88,9 +87,7 @@ static status_t side_fft_create(size_t points, struct side_fft *out)
     }
     *out = fft;
     fft = (struct side_fft){0};
-out:
-    side_fft_free(&fft);
-    return st;
+    return STATUS_OK;
 }
 
 /* ---- fine fft ---- */
@@ -212,32 +209,28 @@ static void fine_set_factors(fine_fft_t *fine)
 status_t fine_fft_create(const struct cpu_kernels *kernels, struct fine_shape shape,
                          const char *wisdom, fine_fft_t **out)
 {
-    status_t st = STATUS_OK;
-    fine_fft_t *fine = NULL;
+    SCOPED(fine_fft_destroy_at) fine_fft_t *fine = NULL;
     struct cpu_fft_shape shapes[2];
     size_t base = 2 * shape.height * shape.width / FINE_COLUMNS;
-    TRY_OUT(memory_zeroed(1, sizeof *fine, "a transform", &fine));
+    TRY(memory_zeroed(1, sizeof *fine, "a transform", &fine));
     fine->kernels = kernels;
     fine->shape = shape;
     fine->pitch = fine_pitch(shape);
     if (shape.is_beside) {
-        REQUIRE_OUT(side_fft_serves(shape.height) && side_fft_serves(shape.width), STATUS_DEVICE,
-                    "%zu x %zu points cannot be transformed side by side", shape.height,
-                    shape.width);
-        TRY_OUT(side_fft_create(shape.height, &fine->side_column));
-        TRY_OUT(side_fft_create(shape.width, &fine->side_row));
+        REQUIRE(side_fft_serves(shape.height) && side_fft_serves(shape.width), STATUS_DEVICE,
+                "%zu x %zu points cannot be transformed side by side", shape.height, shape.width);
+        TRY(side_fft_create(shape.height, &fine->side_column));
+        TRY(side_fft_create(shape.width, &fine->side_row));
     } else {
         fine_fft_shapes(shape, shapes);
-        TRY_OUT(cpu_fft_create(&shapes[0], wisdom, &fine->column));
-        TRY_OUT(cpu_fft_create(&shapes[1], wisdom, &fine->row));
+        TRY(cpu_fft_create(&shapes[0], wisdom, &fine->column));
+        TRY(cpu_fft_create(&shapes[1], wisdom, &fine->row));
     }
-    TRY_OUT(memory_aligned(shape.height * 2 * FINE_COLUMNS, sizeof(float), "factors", &fine->step));
-    TRY_OUT(memory_aligned(base, sizeof(float), "factors", &fine->base));
+    TRY(memory_aligned(shape.height * 2 * FINE_COLUMNS, sizeof(float), "factors", &fine->step));
+    TRY(memory_aligned(base, sizeof(float), "factors", &fine->base));
     fine_set_factors(fine);
     *out = memory_move(&fine);
-out:
-    fine_fft_destroy(fine);
-    return st;
+    return STATUS_OK;
 }
 
 void fine_fft_destroy(fine_fft_t *fine)

@@ -62,6 +62,7 @@ typedef struct fine_fft fine_fft_t;
 status_t fine_fft_create(const struct cpu_kernels *kernels, struct fine_shape shape,
                          const char *wisdom, fine_fft_t **out);
 void fine_fft_destroy(fine_fft_t *fine); /* takes NULL */
+SCOPED_END(fine_fft_destroy, fine_fft_t *)
 
 /* Return sizes in floats: of the matrix between columns and rows of one spectrum, of the bins that
  * fine_fft_rows() makes, and of its scratch. */

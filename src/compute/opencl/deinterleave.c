@@ -133,20 +133,17 @@ uint64_t deinterleave_bytes(const struct sample_coding *coding, uint32_t nstream
 status_t deinterleave_create(device_t *device, const struct sample_coding *coding,
                              uint32_t nstreams, uint64_t samples, deinterleave_t **out)
 {
-    status_t st = STATUS_OK;
-    deinterleave_t *d = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *d, "deinterleaved samples", &d));
+    SCOPED(deinterleave_destroy_at) deinterleave_t *d = NULL;
+    TRY(memory_zeroed(1, sizeof *d, "deinterleaved samples", &d));
     d->device = device;
     d->coding = *coding;
     d->stride = deinterleave_foreseen(coding, samples);
-    TRY_OUT(sample_places_create(device, nstreams, &d->places));
+    TRY(sample_places_create(device, nstreams, &d->places));
     if (d->stride > 0) {
-        TRY_OUT(device_allocate(device, d->stride * nstreams, "deinterleaved samples", &d->out));
+        TRY(device_allocate(device, d->stride * nstreams, "deinterleaved samples", &d->out));
     }
     *out = memory_move(&d);
-out:
-    deinterleave_destroy(d);
-    return st;
+    return STATUS_OK;
 }
 
 uint64_t deinterleave_extent(const struct sample_coding *coding, const struct sample_input *input,

@@ -51,6 +51,7 @@ uint64_t deinterleave_bytes(const struct sample_coding *coding, uint32_t nstream
 status_t deinterleave_create(device_t *device, const struct sample_coding *coding,
                              uint32_t nstreams, uint64_t samples, deinterleave_t **out);
 void deinterleave_destroy(deinterleave_t *d); /* takes NULL */
+SCOPED_END(deinterleave_destroy, deinterleave_t *)
 
 /* Samples of a block, place 0 first. */
 struct deinterleave_block {

@@ -363,9 +363,8 @@ status_t device_open_queue(const device_t *device, cl_command_queue_properties p
 status_t device_open(const struct device_info *info, uint64_t memory, uint32_t sharers,
                      device_t **out)
 {
-    status_t st = STATUS_OK;
-    device_t *device = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *device, "an OpenCL device", &device));
+    SCOPED(device_close_at) device_t *device = NULL;
+    TRY(memory_zeroed(1, sizeof *device, "an OpenCL device", &device));
     device->info = *info;
     device->room = memory;
     if (memory == 0) {
@@ -379,14 +378,12 @@ status_t device_open(const struct device_info *info, uint64_t memory, uint32_t s
     signals_keep(&signals);
     device->context = clCreateContext(properties, 1, &info->id, NULL, NULL, &error);
     signals_put_back(&signals);
-    CL_TRY_OUT(device, error, "make a context");
-    TRY_OUT(device_open_queue(device, CL_QUEUE_PROFILING_ENABLE, &device->upload));
-    TRY_OUT(device_open_queue(device, CL_QUEUE_PROFILING_ENABLE, &device->compute));
-    TRY_OUT(device_open_queue(device, CL_QUEUE_PROFILING_ENABLE, &device->download));
+    CL_TRY(device, error, "make a context");
+    TRY(device_open_queue(device, CL_QUEUE_PROFILING_ENABLE, &device->upload));
+    TRY(device_open_queue(device, CL_QUEUE_PROFILING_ENABLE, &device->compute));
+    TRY(device_open_queue(device, CL_QUEUE_PROFILING_ENABLE, &device->download));
     *out = memory_move(&device);
-out:
-    device_close(device);
-    return st;
+    return STATUS_OK;
 }
 
 static void device_close_queue(cl_command_queue queue)

@@ -108,6 +108,7 @@ status_t device_choose(const char *wanted, uint32_t local_rank, uint32_t local_s
 status_t device_open(const struct device_info *info, uint64_t memory, uint32_t sharers,
                      device_t **out);
 void device_close(device_t *device); /* takes NULL */
+SCOPED_END(device_close, device_t *)
 
 /* Makes a queue. Fails with DEVICE. */
 status_t device_open_queue(const device_t *device, cl_command_queue_properties properties,

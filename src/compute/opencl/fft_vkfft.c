@@ -104,13 +104,13 @@ static void vkfft_forget(void *made)
         free(plan);
     }
 }
+SCOPED_END_ANY(vkfft_forget)
 
 static status_t vkfft_plan_batch(device_t *device, uint32_t length, uint64_t batch, void **out,
                                  uint64_t *work)
 {
-    status_t st = STATUS_OK;
-    struct plan *plan = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *plan, "a plan of VkFFT", &plan));
+    SCOPED(vkfft_forget_at) struct plan *plan = NULL;
+    TRY(memory_zeroed(1, sizeof *plan, "a plan of VkFFT", &plan));
     plan->device = device;
     plan->work_bytes = length * batch * 2 * sizeof(float); /* VkFFT raises it for odd lengths */
     VkFFTConfiguration wanted = {
@@ -125,15 +125,12 @@ static status_t vkfft_plan_batch(device_t *device, uint32_t length, uint64_t bat
         .tempBufferSize = &plan->work_bytes,
     };
     VkFFTResult result = initializeVkFFT(&plan->app, wanted);
-    REQUIRE_OUT(
-        result == VKFFT_SUCCESS, STATUS_DEVICE,
-        "OpenCL device %s: VkFFT cannot plan %llu transforms of %u points: error %d of VkFFT",
-        device->info.name, (unsigned long long)batch, length, (int)result);
+    REQUIRE(result == VKFFT_SUCCESS, STATUS_DEVICE,
+            "OpenCL device %s: VkFFT cannot plan %llu transforms of %u points: error %d of VkFFT",
+            device->info.name, (unsigned long long)batch, length, (int)result);
     *work = plan->app.localFFTPlan->numAxisUploads[0] > 1 ? plan->work_bytes : 0;
     *out = memory_move(&plan);
-out:
-    vkfft_forget(plan);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t vkfft_run(void *made, cl_mem data, cl_mem work)

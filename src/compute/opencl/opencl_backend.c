@@ -103,20 +103,19 @@ static int device_ask(cl_platform_id platform, cl_device_id id, struct device_in
 static status_t device_add_platform(cl_platform_id platform, struct device_info **list,
                                     uint32_t *count)
 {
-    status_t st = STATUS_OK;
-    cl_device_id *ids = NULL;
+    SCOPED(free_at) cl_device_id *ids = NULL;
     cl_uint nids = 0;
     if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &nids) != CL_SUCCESS || nids == 0) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed(nids, sizeof *ids, "OpenCL devices", &ids));
+    TRY(memory_zeroed(nids, sizeof *ids, "OpenCL devices", &ids));
     if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, nids, ids, NULL) != CL_SUCCESS) {
-        goto out;
+        return STATUS_OK;
     }
     for (cl_uint i = 0; i < nids; i++) {
         struct device_info info;
         uint32_t at = *count;
-        TRY_OUT(memory_grow(*count, sizeof info, "OpenCL devices", list));
+        TRY(memory_grow(*count, sizeof info, "OpenCL devices", list));
         if (!device_ask(platform, ids[i], &info)) {
             continue;
         }
@@ -127,9 +126,7 @@ static status_t device_add_platform(cl_platform_id platform, struct device_info 
         (*list)[at] = info;
         (*count)++;
     }
-out:
-    free(ids);
-    return st;
+    return STATUS_OK;
 }
 
 status_t device_list(struct device_info **out, uint32_t *count)
@@ -163,33 +160,27 @@ out:
 
 status_t backend_devices(struct text *out)
 {
-    status_t st = STATUS_OK;
-    struct device_info *list = NULL;
+    SCOPED(free_at) struct device_info *list = NULL;
     uint32_t count = 0;
-    TRY_OUT(device_list(&list, &count));
+    TRY(device_list(&list, &count));
     for (uint32_t i = 0; i < count; i++) {
-        TRY_OUT(text_add(out, "%u: %s (%s, driver %s): %s, %u units, %s\n", i, list[i].name,
-                         list[i].platform_name, list[i].driver, list[i].is_gpu ? "GPU" : "no GPU",
-                         list[i].units, units_bytes(list[i].global_bytes)));
+        TRY(text_add(out, "%u: %s (%s, driver %s): %s, %u units, %s\n", i, list[i].name,
+                     list[i].platform_name, list[i].driver, list[i].is_gpu ? "GPU" : "no GPU",
+                     list[i].units, units_bytes(list[i].global_bytes)));
     }
-out:
-    free(list);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t device_fail_no_such(const char *wanted, const struct device_info *list,
                                     uint32_t count)
 {
-    status_t st = STATUS_OK;
-    struct text names = {0};
+    SCOPED(text_free) struct text names = {0};
     for (uint32_t i = 0; i < count; i++) {
-        TRY_OUT(text_add(&names, "%s%u: %s (%s)", i > 0 ? ", " : "", i, list[i].name,
-                         list[i].platform_name));
+        TRY(text_add(&names, "%s%u: %s (%s)", i > 0 ? ", " : "", i, list[i].name,
+                     list[i].platform_name));
     }
-    FAIL_OUT(STATUS_DEVICE, "no OpenCL device is called \"%s\"; there are: %s", wanted, names.data);
-out:
-    text_free(&names);
-    return st;
+    return report_fail(STATUS_DEVICE, "no OpenCL device is called \"%s\"; there are: %s", wanted,
+                       names.data);
 }
 
 static int device_is_any(const char *wanted)
@@ -226,23 +217,21 @@ static int device_fits(const char *wanted, const struct device_info *list, uint3
 status_t device_choose(const char *wanted, uint32_t local_rank, uint32_t local_size,
                        struct device_info *out, uint32_t *sharers)
 {
-    status_t st = STATUS_OK;
-    struct device_info *list = NULL;
+    SCOPED(free_at) struct device_info *list = NULL;
     uint32_t count = 0;
     cl_uint nplatforms = 0;
     uint32_t nfit = 0;
-    TRY_OUT(device_list(&list, &count));
+    TRY(device_list(&list, &count));
     if (clGetPlatformIDs(0, NULL, &nplatforms) != CL_SUCCESS || nplatforms == 0) {
-        FAIL_OUT(STATUS_DEVICE, "no OpenCL platform: is a driver (ICD) installed?");
+        return report_fail(STATUS_DEVICE, "no OpenCL platform: is a driver (ICD) installed?");
     }
-    REQUIRE_OUT(
-        count > 0, STATUS_DEVICE,
-        "no OpenCL device: drivers are installed, but none has a device that is available and "
-        "compiles programs");
+    REQUIRE(count > 0, STATUS_DEVICE,
+            "no OpenCL device: drivers are installed, but none has a device that is available and "
+            "compiles programs");
     for (uint32_t i = 0; i < count; i++) {
         nfit += device_fits(wanted, list, i) ? 1 : 0;
     }
-    TRY_OUT(nfit == 0 ? device_fail_no_such(wanted, list, count) : STATUS_OK);
+    TRY(nfit == 0 ? device_fail_no_such(wanted, list, count) : STATUS_OK);
     uint32_t mine = local_rank % nfit;
     uint32_t at = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -252,9 +241,7 @@ status_t device_choose(const char *wanted, uint32_t local_rank, uint32_t local_s
     }
     /* Ranks mine, mine + nfit, mine + 2 nfit, ... below local_size. */
     *sharers = local_size > mine ? (local_size - 1 - mine) / nfit + 1 : 1;
-out:
-    free(list);
-    return st;
+    return STATUS_OK;
 }
 
 /* ---- opencl backend ---- */
@@ -275,16 +262,12 @@ int backend_has_gpu(void)
 /* Describes the device, driver and sources that programs are built of. */
 static status_t device_identity(const struct device_info *info, struct text *out)
 {
-    status_t st = STATUS_OK;
-    struct text sources = {0};
+    SCOPED(text_free) struct text sources = {0};
     for (int i = 0; i < SOURCES; i++) {
-        TRY_OUT(text_add(&sources, "%s", program_source((enum program_source)i)));
+        TRY(text_add(&sources, "%s", program_source((enum program_source)i)));
     }
-    TRY_OUT(text_add(out, "%s, %s, driver %s, kernels %016llx", info->platform_name, info->name,
-                     info->driver, (unsigned long long)cache_hash(sources.data, sources.length)));
-out:
-    text_free(&sources);
-    return st;
+    return text_add(out, "%s, %s, driver %s, kernels %016llx", info->platform_name, info->name,
+                    info->driver, (unsigned long long)cache_hash(sources.data, sources.length));
 }
 
 int backend_builds_apart(const char *device, struct text *out)
@@ -340,9 +323,8 @@ static int backend_forget_full(backend_t *backend)
 static status_t backend_fastest(const device_t *device, cl_mem from, cl_mem to, void *host,
                                 int is_up, uint64_t bytes, double *out)
 {
-    status_t st = STATUS_OK;
     enum { TIMES = 5 };
-    cl_event event = NULL;
+    SCOPED(device_forget) cl_event event = NULL;
     *out = 0;
     for (int i = 0; i < TIMES; i++) {
         double seconds = 0;
@@ -352,15 +334,13 @@ static status_t backend_fastest(const device_t *device, cl_mem from, cl_mem to, 
                                            &event)
                     : clEnqueueReadBuffer(device->download, from, CL_FALSE, 0, bytes, host, 0, NULL,
                                           &event);
-        CL_TRY_OUT(device, error, "copy");
-        TRY_OUT(device_wait(device, event));
-        TRY_OUT(device_seconds(device, NULL, event, &seconds));
+        CL_TRY(device, error, "copy");
+        TRY(device_wait(device, event));
+        TRY(device_seconds(device, NULL, event, &seconds));
         device_forget(&event);
         *out = i == 0 || seconds < *out ? seconds : *out;
     }
-out:
-    device_forget(&event);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t backend_measure_copies(backend_t *backend, struct backend_rates *out)

@@ -112,9 +112,8 @@ static status_t beam_build(struct stage *stage, int has_turns, int has_cells)
 /* Beams that are copies. */
 static status_t beam_put_copies(struct stage *stage, const struct between_spec *spec)
 {
-    status_t st = STATUS_OK;
-    cl_uint *pairs = NULL;
-    TRY_OUT(memory_zeroed(spec->beams, 2 * sizeof *pairs, "beams", &pairs));
+    SCOPED(free_at) cl_uint *pairs = NULL;
+    TRY(memory_zeroed(spec->beams, 2 * sizeof *pairs, "beams", &pairs));
     for (uint32_t beam = 0; beam < spec->beams; beam++) {
         const uint32_t station = beam_copied(spec, beam);
         if (station < spec->stations) {
@@ -123,12 +122,10 @@ static status_t beam_put_copies(struct stage *stage, const struct between_spec *
         }
     }
     if (stage->ncopies > 0) {
-        TRY_OUT(device_put(stage->opencl->device, pairs, stage->ncopies * 2 * sizeof *pairs,
-                           "beams", &stage->copies));
+        TRY(device_put(stage->opencl->device, pairs, stage->ncopies * 2 * sizeof *pairs, "beams",
+                       &stage->copies));
     }
-out:
-    free(pairs);
-    return st;
+    return STATUS_OK;
 }
 
 /* Numbers of the table of weights of the kernel. */

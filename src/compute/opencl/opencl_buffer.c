@@ -272,20 +272,17 @@ status_t opencl_turns_begin(struct opencl_turns *turns, const float *const lists
 status_t opencl_block_end(struct opencl_buffer *in, buffer_t *const *out, const uint64_t *bytes,
                           uint32_t nout, struct stopwatch *watch)
 {
-    status_t st = STATUS_OK;
-    cl_event done = NULL;
-    TRY_OUT(device_mark(in->device, &done));
+    SCOPED(device_forget) cl_event done = NULL;
+    TRY(device_mark(in->device, &done));
     buffer_use(in, done);
     for (uint32_t i = 0; i < nout; i++) {
         struct opencl_buffer *buffer = (struct opencl_buffer *)out[i];
         if (bytes[i] > 0 && buffer->use == BUFFER_OUT) {
-            TRY_OUT(buffer_download(buffer, bytes[i], done, watch));
+            TRY(buffer_download(buffer, bytes[i], done, watch));
         }
         buffer_use(buffer, done);
     }
-out:
-    device_forget(&done);
-    return st;
+    return STATUS_OK;
 }
 
 static const double idle_seconds = 0.001; /* that the carrier waits for a piece */
@@ -373,31 +370,27 @@ static void ingest_destroy_opencl(void *base)
 
 static status_t ingest_create_opencl(backend_t *backend, uint32_t threads, ingest_t **out)
 {
-    status_t st = STATUS_OK;
-    struct opencl_ingest *ingest = NULL;
+    SCOPED(stage_destroy_at) struct opencl_ingest *ingest = NULL;
     uint32_t pieces = threads * INGEST_EACH;
-    TRY_OUT(
-        memory_zeroed(1, sizeof *ingest + pieces * sizeof *ingest->pieces, "an ingest", &ingest));
+    TRY(memory_zeroed(1, sizeof *ingest + pieces * sizeof *ingest->pieces, "an ingest", &ingest));
     ingest->base.ops = &opencl_ingest;
     ingest->backend = backend->ops;
     ingest->device = ((struct opencl *)backend)->device;
     ingest->threads = threads;
-    TRY_OUT(memory_zeroed(threads, sizeof *ingest->fillers, "an ingest", &ingest->fillers));
+    TRY(memory_zeroed(threads, sizeof *ingest->fillers, "an ingest", &ingest->fillers));
     ingest->waiting.room = ingest->flying.room = pieces;
-    TRY_OUT(memory_zeroed(pieces, sizeof(uint32_t), "an ingest", &ingest->waiting.numbers));
-    TRY_OUT(memory_zeroed(pieces, sizeof(uint32_t), "an ingest", &ingest->flying.numbers));
-    TRY_OUT(thread_init_waiting(&ingest->lock, &ingest->put));
+    TRY(memory_zeroed(pieces, sizeof(uint32_t), "an ingest", &ingest->waiting.numbers));
+    TRY(memory_zeroed(pieces, sizeof(uint32_t), "an ingest", &ingest->flying.numbers));
+    TRY(thread_init_waiting(&ingest->lock, &ingest->put));
     ingest->has_lock = 1;
     for (uint32_t i = 0; i < threads; i++) {
         ingest->fillers[i].has_cond = pthread_cond_init(&ingest->fillers[i].freed, NULL) == 0;
-        REQUIRE_OUT(ingest->fillers[i].has_cond, STATUS_DEVICE, "out of memory: a condition");
+        REQUIRE(ingest->fillers[i].has_cond, STATUS_DEVICE, "out of memory: a condition");
     }
-    TRY_OUT(device_open_queue(ingest->device, 0, &ingest->queue));
-    TRY_OUT(device_pin(ingest->device, (uint64_t)pieces * INGEST_PIECE, &ingest->pinned));
+    TRY(device_open_queue(ingest->device, 0, &ingest->queue));
+    TRY(device_pin(ingest->device, (uint64_t)pieces * INGEST_PIECE, &ingest->pinned));
     *out = memory_move(&ingest);
-out:
-    stage_destroy(ingest);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t ingest_begin_opencl(ingest_t *base, buffer_t *in)
@@ -569,24 +562,21 @@ out:
 /* The block has come when all pieces have that are under way: one that fails, fails what waits. */
 static status_t ingest_mark(struct opencl_ingest *ingest, struct opencl_buffer *in)
 {
-    status_t st = STATUS_OK;
     const struct ring *flying = &ingest->flying;
     cl_event marked = NULL;
-    cl_event *sent = NULL;
-    TRY_OUT(memory_zeroed(flying->room, sizeof *sent, "events", &sent));
+    SCOPED(free_at) cl_event *sent = NULL;
+    TRY(memory_zeroed(flying->room, sizeof *sent, "events", &sent));
     for (uint32_t i = 0; i < flying->count; i++) {
         sent[i] = ingest->pieces[flying->numbers[(flying->first + i) % flying->room]].sent;
     }
-    CL_TRY_OUT(ingest->device,
-               clEnqueueMarkerWithWaitList(ingest->queue, flying->count,
-                                           flying->count > 0 ? sent : NULL, &marked),
-               "bring samples to the device");
+    CL_TRY(ingest->device,
+           clEnqueueMarkerWithWaitList(ingest->queue, flying->count,
+                                       flying->count > 0 ? sent : NULL, &marked),
+           "bring samples to the device");
     device_forget(&in->moved);
     in->moved = marked;
-    CL_TRY_OUT(ingest->device, clFlush(ingest->queue), "begin work");
-out:
-    free(sent);
-    return st;
+    CL_TRY(ingest->device, clFlush(ingest->queue), "begin work");
+    return STATUS_OK;
 }
 
 static status_t ingest_end_opencl(ingest_t *base, buffer_t *in, int is_whole)

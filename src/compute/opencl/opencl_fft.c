@@ -88,12 +88,12 @@ static status_t clfft_fail(const device_t *device, clfftStatus error, const char
                        what, clfft_error_name(error));
 }
 
-#define CLFFT_TRY_OUT(device, call, what)                                                          \
+/* Returns the status of clfft_fail() if the call fails. */
+#define CLFFT_TRY(device, call, what)                                                              \
     do {                                                                                           \
         clfftStatus clfft_error = (call);                                                          \
         if (clfft_error != CLFFT_SUCCESS) {                                                        \
-            st = clfft_fail((device), clfft_error, (what));                                        \
-            goto out;                                                                              \
+            return clfft_fail((device), clfft_error, (what));                                      \
         }                                                                                          \
     } while (0)
 
@@ -125,18 +125,20 @@ static status_t clfft_load(void)
     return STATUS_OK;
 }
 
+static status_t clfft_begin(const device_t *device)
+{
+    clfftSetupData data = {
+        .major = clfftVersionMajor, .minor = clfftVersionMinor, .patch = clfftVersionPatch};
+    TRY(clfft_load());
+    CLFFT_TRY(device, clfft.setup(&data), "start");
+    return STATUS_OK;
+}
+
 static status_t clfft_open_library(const device_t *device)
 {
-    status_t st = STATUS_OK;
     pthread_mutex_lock(&lock);
-    if (users == 0) {
-        TRY_OUT(clfft_load());
-        clfftSetupData data = {
-            .major = clfftVersionMajor, .minor = clfftVersionMinor, .patch = clfftVersionPatch};
-        CLFFT_TRY_OUT(device, clfft.setup(&data), "start");
-    }
-    users++;
-out:
+    status_t st = users > 0 ? STATUS_OK : clfft_begin(device);
+    users += st == STATUS_OK;
     pthread_mutex_unlock(&lock);
     return st;
 }
@@ -161,47 +163,40 @@ static void clfft_forget(void *made)
         free(plan);
     }
 }
+SCOPED_END_ANY(clfft_forget)
 
 static status_t clfft_plan_batch(device_t *device, uint32_t length, uint64_t batch, void **out,
                                  uint64_t *work)
 {
-    status_t st = STATUS_OK;
-    struct plan *plan = NULL;
+    SCOPED(clfft_forget_at) struct plan *plan = NULL;
     const size_t lengths[] = {length};
     size_t bytes = 0;
-    TRY_OUT(memory_zeroed(1, sizeof *plan, "a plan of clFFT", &plan));
+    TRY(memory_zeroed(1, sizeof *plan, "a plan of clFFT", &plan));
     plan->device = device;
-    CLFFT_TRY_OUT(device,
-                  clfft.create_default_plan(&plan->handle, device->context, CLFFT_1D, lengths),
-                  "make a plan");
-    CLFFT_TRY_OUT(device, clfft.set_plan_precision(plan->handle, CLFFT_SINGLE), "plan for floats");
-    CLFFT_TRY_OUT(
-        device,
-        clfft.set_layout(plan->handle, CLFFT_COMPLEX_INTERLEAVED, CLFFT_COMPLEX_INTERLEAVED),
-        "plan for pairs");
-    CLFFT_TRY_OUT(device, clfft.set_result_location(plan->handle, CLFFT_INPLACE), "plan in place");
-    CLFFT_TRY_OUT(device, clfft.set_plan_batch_size(plan->handle, (size_t)batch), "plan a batch");
-    CLFFT_TRY_OUT(device, clfft.bake_plan(plan->handle, 1, &device->compute, NULL, NULL),
-                  "build its kernels");
-    CLFFT_TRY_OUT(device, clfft.get_tmp_buf_size(plan->handle, &bytes),
-                  "say what workspace it needs");
+    CLFFT_TRY(device, clfft.create_default_plan(&plan->handle, device->context, CLFFT_1D, lengths),
+              "make a plan");
+    CLFFT_TRY(device, clfft.set_plan_precision(plan->handle, CLFFT_SINGLE), "plan for floats");
+    CLFFT_TRY(device,
+              clfft.set_layout(plan->handle, CLFFT_COMPLEX_INTERLEAVED, CLFFT_COMPLEX_INTERLEAVED),
+              "plan for pairs");
+    CLFFT_TRY(device, clfft.set_result_location(plan->handle, CLFFT_INPLACE), "plan in place");
+    CLFFT_TRY(device, clfft.set_plan_batch_size(plan->handle, (size_t)batch), "plan a batch");
+    CLFFT_TRY(device, clfft.bake_plan(plan->handle, 1, &device->compute, NULL, NULL),
+              "build its kernels");
+    CLFFT_TRY(device, clfft.get_tmp_buf_size(plan->handle, &bytes), "say what workspace it needs");
     *work = bytes;
     *out = memory_move(&plan);
-out:
-    clfft_forget(plan);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t clfft_run(void *made, cl_mem data, cl_mem work)
 {
-    status_t st = STATUS_OK;
     struct plan *plan = made;
-    CLFFT_TRY_OUT(plan->device,
-                  clfft.enqueue_transform(plan->handle, CLFFT_FORWARD, 1, &plan->device->compute, 0,
-                                          NULL, NULL, &data, NULL, work),
-                  "start");
-out:
-    return st;
+    CLFFT_TRY(plan->device,
+              clfft.enqueue_transform(plan->handle, CLFFT_FORWARD, 1, &plan->device->compute, 0,
+                                      NULL, NULL, &data, NULL, work),
+              "start");
+    return STATUS_OK;
 }
 
 static const struct fft_library fft_clfft = {
@@ -293,31 +288,28 @@ static status_t fft_settle_most(fft_t *fft, uint64_t most)
 status_t fft_create(device_t *device, enum fft_kind kind, uint32_t length, uint64_t most,
                     fft_t **out)
 {
-    status_t st = STATUS_OK;
-    fft_t *fft = NULL;
+    SCOPED(fft_destroy_at) fft_t *fft = NULL;
     void *plan = NULL;
     const struct fft_library *library = fft_library_of(kind);
     const uint64_t align = device->info.align;
-    REQUIRE_OUT(library->can(length) && most > 0, STATUS_DEVICE, "%s cannot transform %u points",
-                fft_name(kind), length);
-    TRY_OUT(memory_zeroed(1, sizeof *fft, "an FFT", &fft));
+    REQUIRE(library->can(length) && most > 0, STATUS_DEVICE, "%s cannot transform %u points",
+            fft_name(kind), length);
+    TRY(memory_zeroed(1, sizeof *fft, "an FFT", &fft));
     fft->device = device;
     fft->length = length;
-    TRY_OUT(library->open ? library->open(device) : STATUS_OK);
+    TRY(library->open ? library->open(device) : STATUS_OK);
     fft->library = library;
     fft->step = align / gcd_u64(align, (uint64_t)length * COMPLEX_BYTES);
-    TRY_OUT(fft_settle_most(fft, most));
+    TRY(fft_settle_most(fft, most));
     fft->grain = min_u64(fft->most, power_below(max_u64(grain_points / length, 1)));
-    TRY_OUT(fft_find_plan(fft, fft->most, &plan));
+    TRY(fft_find_plan(fft, fft->most, &plan));
     if (fft->grain > 1 || fft->step > 1) {
-        TRY_OUT(fft_find_plan(fft, fft->grain, &plan));
-        TRY_OUT(device_allocate(device, fft->grain * length * COMPLEX_BYTES, "the stage of the FFT",
-                                &fft->stage));
+        TRY(fft_find_plan(fft, fft->grain, &plan));
+        TRY(device_allocate(device, fft->grain * length * COMPLEX_BYTES, "the stage of the FFT",
+                            &fft->stage));
     }
     *out = memory_move(&fft);
-out:
-    fft_destroy(fft);
-    return st;
+    return STATUS_OK;
 }
 
 void fft_destroy(fft_t *fft)

@@ -27,6 +27,7 @@ status_t fft_create(device_t *device, enum fft_kind kind, uint32_t length, uint6
                     fft_t **out);
 /* Waits for the queue of computations. Takes NULL. */
 void fft_destroy(fft_t *fft);
+SCOPED_END(fft_destroy, fft_t *)
 
 /* Enqueues transforms first .. first + count - 1 of `data`, which is no sub-buffer; others are not
  * touched. `count` may exceed `most`. Fastest for count == most and for starts where a sub-buffer

@@ -82,31 +82,27 @@ static status_t peaks_build(struct stage *stage)
 static status_t opencl_peaks_create(backend_t *backend, const struct boxes *boxes, int is_timed,
                                     peaks_t **out)
 {
-    status_t st = STATUS_OK;
-    struct stage *stage = NULL;
+    SCOPED(stage_destroy_at) struct stage *stage = NULL;
     double scale[PEAKS_MOST_WIDTH + 1] = {0};
     device_t *device = ((struct opencl *)backend)->device;
     *out = NULL;
     if (!peaks_can(device, boxes)) {
         return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed(1, sizeof *stage, "a search", &stage));
+    TRY(memory_zeroed(1, sizeof *stage, "a search", &stage));
     stage->base.ops = &opencl_peaks;
     stage->device = device;
     stage->boxes = *boxes;
     stage->least = boxes_least(boxes);
     stage->watch.is_on = is_timed;
-    TRY_OUT(peaks_build(stage));
+    TRY(peaks_build(stage));
     for (uint32_t w = 1; w <= boxes->widths; w++) {
         scale[w] = 1 / sqrt(w);
     }
-    TRY_OUT(
-        device_put(device, scale, (boxes->widths + 1) * sizeof *scale, "a search", &stage->scale));
-    TRY_OUT(device_allocate(device, COUNTS * sizeof(cl_uint), "a search", &stage->counts));
+    TRY(device_put(device, scale, (boxes->widths + 1) * sizeof *scale, "a search", &stage->scale));
+    TRY(device_allocate(device, COUNTS * sizeof(cl_uint), "a search", &stage->counts));
     *out = memory_move(&stage);
-out:
-    stage_destroy(stage);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t opencl_peaks_reserve(peaks_t *base, uint64_t nseries, uint64_t times)

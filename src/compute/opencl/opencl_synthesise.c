@@ -127,23 +127,19 @@ static status_t fused_points_find(transform_t *transform)
 
 static status_t fused_points_put_tables(transform_t *transform)
 {
-    status_t st = STATUS_OK;
     const struct channelise_spec view = fused_points_view(&transform->spec, 0);
     const size_t pairs = fused_twiddle_count(&view, &transform->shape);
     const size_t points = transform->spec.points;
-    float *table = NULL;
-    TRY_OUT(memory_zeroed(max_u64(2 * pairs, points), sizeof *table, "twiddles", &table));
+    SCOPED(free_at) float *table = NULL;
+    TRY(memory_zeroed(max_u64(2 * pairs, points), sizeof *table, "twiddles", &table));
     for (size_t i = 0; i < points; i++) {
         table[i] = 1;
     }
-    TRY_OUT(device_put(transform->device, table, points * sizeof *table, "coefficients",
-                       &transform->ones));
+    TRY(device_put(transform->device, table, points * sizeof *table, "coefficients",
+                   &transform->ones));
     fused_twiddles(&view, &transform->shape, table);
-    TRY_OUT(device_put(transform->device, table, 2 * pairs * sizeof *table, "twiddles",
-                       &transform->twiddles));
-out:
-    free(table);
-    return st;
+    return device_put(transform->device, table, 2 * pairs * sizeof *table, "twiddles",
+                      &transform->twiddles);
 }
 
 static status_t fused_points_build(transform_t *transform, int is_stored, cl_kernel *kernel)
@@ -341,6 +337,7 @@ static void transform_destroy(transform_t *transform)
                    transform->lined_up);
     free(transform);
 }
+SCOPED_END(transform_destroy, transform_t *)
 
 /* Fused on GPUs, where it does the points, since memory binds, and a pass through it less is
  * faster. */
@@ -398,25 +395,22 @@ static uint64_t transform_bytes(const struct synthesise_spec *spec, uint64_t mos
 static status_t transform_create(device_t *device, const struct synthesise_spec *spec,
                                  uint64_t most, transform_t **out)
 {
-    status_t st = STATUS_OK;
-    transform_t *transform = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *transform, "transforms", &transform));
+    SCOPED(transform_destroy_at) transform_t *transform = NULL;
+    TRY(memory_zeroed(1, sizeof *transform, "transforms", &transform));
     transform->device = device;
     transform->spec = *spec;
     transform->most = most;
-    TRY_OUT(device_allocate(device, transform_tile_bytes(spec, most), "spectra", &transform->u));
+    TRY(device_allocate(device, transform_tile_bytes(spec, most), "spectra", &transform->u));
     if (spec->choice.shape.kernel == SYNTHESIS_FUSED) {
-        TRY_OUT(fused_points_find(transform));
-        TRY_OUT(fused_points_put_tables(transform));
+        TRY(fused_points_find(transform));
+        TRY(fused_points_put_tables(transform));
     } else {
-        TRY_OUT(fft_create(device, transform_library(&spec->choice.shape), spec->points,
-                           most * spec->nstreams, &transform->fft));
+        TRY(fft_create(device, transform_library(&spec->choice.shape), spec->points,
+                       most * spec->nstreams, &transform->fft));
     }
-    TRY_OUT(sample_places_create(device, line_up_inputs(spec, spec->nstreams), &transform->places));
+    TRY(sample_places_create(device, line_up_inputs(spec, spec->nstreams), &transform->places));
     *out = memory_move(&transform);
-out:
-    transform_destroy(transform);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t transform_run_fused(transform_t *transform, struct stopwatch *watch,

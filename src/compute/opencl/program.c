@@ -155,42 +155,36 @@ static const char *program_interesting_part(const char *log)
 static status_t program_fail_build(const device_t *device, cl_program program, const char *what,
                                    cl_int error)
 {
-    status_t st = STATUS_OK;
-    char *log = NULL;
-    struct text text = {0};
+    SCOPED(free_at) char *log = NULL;
+    SCOPED(text_free) struct text text = {0};
     size_t size = 0;
     cl_device_id id = device->info.id;
     if (clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) != CL_SUCCESS) {
         size = 0;
     }
-    TRY_OUT(memory_zeroed(size + 1, 1, "a build log", &log));
+    TRY(memory_zeroed(size + 1, 1, "a build log", &log));
     if (size > 0) {
         clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
     }
     for (size_t end = strlen(log); end > 0 && strchr(" \n", log[end - 1]); end--) {
         log[end - 1] = '\0';
     }
-    TRY_OUT(text_add(&text, "OpenCL device %s: cannot build %s: %.*s", device->info.name, what,
-                     LOG_BYTES,
-                     log[0] != '\0' ? program_interesting_part(log) : device_error_name(error)));
-    FAIL_OUT(STATUS_DEVICE, "%s", text.data);
-out:
-    text_free(&text);
-    free(log);
-    return st;
+    TRY(text_add(&text, "OpenCL device %s: cannot build %s: %.*s", device->info.name, what,
+                 LOG_BYTES,
+                 log[0] != '\0' ? program_interesting_part(log) : device_error_name(error)));
+    return report_fail(STATUS_DEVICE, "%s", text.data);
 }
 
 /* Gives the program in *out, or NULL when the cache has none that this driver takes. */
 static status_t program_load(const device_t *device, const char *key, const char *options,
                              cl_program *out)
 {
-    status_t st = STATUS_OK;
-    void *binary = NULL;
+    SCOPED(free_at) void *binary = NULL;
     size_t size = 0;
     *out = NULL;
-    TRY_OUT(cache_get(cache_kind, key, &binary, &size));
+    TRY(cache_get(cache_kind, key, &binary, &size));
     if (!binary || size == 0) {
-        goto out;
+        return STATUS_OK;
     }
     cl_int error = CL_SUCCESS;
     cl_int is_good = CL_SUCCESS;
@@ -205,9 +199,7 @@ static status_t program_load(const device_t *device, const char *key, const char
     if (program) {
         clReleaseProgram(program);
     }
-out:
-    free(binary);
-    return st;
+    return STATUS_OK;
 }
 
 /* Puts the program's binary into the cache. What goes wrong here costs time in the next run, no
@@ -299,25 +291,19 @@ status_t program_build_text(const device_t *device, const char *what, const char
 static status_t program_build(const device_t *device, const enum program_source *sources,
                               uint32_t count, const struct text *options, cl_program *out)
 {
-    status_t st = STATUS_OK;
     const char *words = options->data ? options->data : "";
-    struct text text = {0};
-    struct text what = {0};
-    TRY_OUT(options->status);
+    SCOPED(text_free) struct text text = {0};
+    SCOPED(text_free) struct text what = {0};
+    TRY(options->status);
     /* Kernels state their order with fma(): a compiler that fused on its own would change bits. */
     text_add(&text, "#pragma OPENCL FP_CONTRACT OFF\n");
     for (uint32_t i = 0; i < count; i++) {
         text_add(&text, "%s", program_source(sources[i]));
         text_add(&what, "%s%s.cl", i > 0 ? " + " : "", entries[sources[i]].name);
     }
-    TRY_OUT(text.status);
-    TRY_OUT(text_add(&what, " (%s)", words));
-    TRY_OUT(
-        program_find(device, what.data, text.data, words, device->is_ahead ? 0 : most_wait, out));
-out:
-    text_free(&text);
-    text_free(&what);
-    return st;
+    TRY(text.status);
+    TRY(text_add(&what, " (%s)", words));
+    return program_find(device, what.data, text.data, words, device->is_ahead ? 0 : most_wait, out);
 }
 
 status_t program_kernel(const device_t *device, cl_program program, const char *name,

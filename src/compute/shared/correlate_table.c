@@ -66,13 +66,12 @@ static int correlate_block_has_pairs(const struct correlate_spec *spec, const in
 status_t correlate_blocks(const struct correlate_spec *spec, const int32_t *lookup,
                           struct correlate_blocks *out)
 {
-    status_t st = STATUS_OK;
     const uint32_t rows = (uint32_t)ceil_div_u64(correlate_inputs(spec), out->rows);
     const uint32_t columns = (uint32_t)ceil_div_u64(correlate_inputs(spec), out->columns);
     const uint32_t across = (uint32_t)ceil_div_u64(columns, out->group_columns);
     const uint32_t groups = (uint32_t)ceil_div_u64(rows, out->group_rows) * across;
     const uint32_t each = out->group_rows * out->group_columns;
-    struct correlate_block *list = NULL;
+    SCOPED(free_at) struct correlate_block *list = NULL;
     uint32_t count = 0;
     for (uint64_t i = 0; i < (uint64_t)groups * each; i++) {
         const uint32_t group = (uint32_t)(i / each);
@@ -80,14 +79,12 @@ status_t correlate_blocks(const struct correlate_spec *spec, const int32_t *look
         const uint32_t a = group / across * out->group_rows + place % out->group_rows;
         const uint32_t b = group % across * out->group_columns + place / out->group_rows;
         if (a < rows && b < columns && correlate_block_has_pairs(spec, lookup, out, a, b)) {
-            TRY_OUT(memory_grow(count, sizeof *list, "blocks of pairs", &list));
+            TRY(memory_grow(count, sizeof *list, "blocks of pairs", &list));
             list[count++] = (struct correlate_block){a, b};
         }
     }
     out->list = list;
     out->count = count;
     list = NULL;
-out:
-    free(list);
-    return st;
+    return STATUS_OK;
 }

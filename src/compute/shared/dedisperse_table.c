@@ -36,27 +36,25 @@ static status_t table_list_groups(const struct subbands *steps, struct dedispers
 
 status_t dedisperse_table_create(const struct dedisperse_spec *spec, struct dedisperse_table *out)
 {
-    status_t st = STATUS_OK;
     const struct subbands *steps = spec->steps;
     const uint32_t *from = steps ? steps->inner : spec->delays->table;
     uint32_t nchannels = spec->delays->nchannels;
+    SCOPED(dedisperse_table_free)
     struct dedisperse_table table = {.nrows = steps ? steps->nsteps : spec->delays->ndms,
                                      .all = {0, spec->delays->ndms}};
-    TRY_OUT(table_list_channels(spec, &table));
-    TRY_OUT(memory_zeroed((size_t)table.nrows * table.nused, sizeof *table.delays, "delays",
-                          &table.delays));
+    TRY(table_list_channels(spec, &table));
+    TRY(memory_zeroed((size_t)table.nrows * table.nused, sizeof *table.delays, "delays",
+                      &table.delays));
     for (uint32_t row = 0; row < table.nrows; row++) {
         for (uint32_t i = 0; i < table.nused; i++) {
             table.delays[(size_t)row * table.nused + i] =
                 from[(size_t)row * nchannels + table.channels[i]];
         }
     }
-    TRY_OUT(steps ? table_list_groups(steps, &table) : STATUS_OK);
+    TRY(steps ? table_list_groups(steps, &table) : STATUS_OK);
     *out = table;
     table = (struct dedisperse_table){0};
-out:
-    dedisperse_table_free(&table);
-    return st;
+    return STATUS_OK;
 }
 
 void dedisperse_table_free(struct dedisperse_table *table)

@@ -8,19 +8,16 @@
 
 status_t host_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out)
 {
-    status_t st = STATUS_OK;
-    struct host_buffer *buffer = NULL;
+    SCOPED(free_at) struct host_buffer *buffer = NULL;
     (void)use;
-    TRY_OUT(memory_zeroed(1, backend->ops->buffer_size, "a buffer", &buffer));
-    REQUIRE_OUT(bytes <= SIZE_MAX, STATUS_DEVICE, "out of memory: a buffer of %llu bytes",
-                (unsigned long long)bytes);
-    TRY_OUT(memory_aligned((size_t)bytes, 1, "a buffer", &buffer->own));
+    TRY(memory_zeroed(1, backend->ops->buffer_size, "a buffer", &buffer));
+    REQUIRE(bytes <= SIZE_MAX, STATUS_DEVICE, "out of memory: a buffer of %llu bytes",
+            (unsigned long long)bytes);
+    TRY(memory_aligned((size_t)bytes, 1, "a buffer", &buffer->own));
     buffer->data = buffer->own;
     *out = &buffer->base;
     buffer = NULL;
-out:
-    free(buffer);
-    return st;
+    return STATUS_OK;
 }
 
 void host_buffer_destroy(buffer_t *buffer)
@@ -43,15 +40,14 @@ status_t host_buffer_missing(buffer_t *in, uint64_t *out)
 
 status_t host_measure(backend_t *backend, struct backend_rates *out)
 {
-    status_t st = STATUS_OK;
     /* More than most caches hold; new pages take longer than all copies. */
     enum { BYTES = 128 << 20, TIMES = 5 };
-    char *from = NULL;
-    char *to = NULL;
+    SCOPED(free_at) char *from = NULL;
+    SCOPED(free_at) char *to = NULL;
     (void)backend;
     *out = (struct backend_rates){0};
-    TRY_OUT(memory_aligned(BYTES, 1, "a copy", &from));
-    TRY_OUT(memory_aligned(BYTES, 1, "a copy", &to));
+    TRY(memory_aligned(BYTES, 1, "a copy", &from));
+    TRY(memory_aligned(BYTES, 1, "a copy", &to));
     memset(from, 1, BYTES);
     for (int i = 0; i < TIMES; i++) {
         double started = clock_now();
@@ -59,7 +55,5 @@ status_t host_measure(backend_t *backend, struct backend_rates *out)
         double rate = 2.0 * BYTES / (clock_now() - started);
         out->copy = rate > out->copy ? rate : out->copy;
     }
-out:
-    MEMORY_FREE(from, to);
-    return st;
+    return STATUS_OK;
 }

@@ -172,21 +172,18 @@ static double ddplan_begin(const struct widths *w, double factor)
 static status_t ddplan_fill(const struct dispersion_spec *spec, const struct widths *w,
                             double tolerance, uint32_t most, struct ddplan_range *range)
 {
-    status_t st = STATUS_OK;
     struct dispersion_spec coarse = *spec;
-    double *dms = NULL;
+    SCOPED(free_at) double *dms = NULL;
     coarse.sample_seconds = spec->sample_seconds * (double)range->downsample;
-    TRY_OUT(dispersion_tolerant(&coarse, range->start, range->end, w->width, tolerance, most, &dms,
-                                &range->count));
+    TRY(dispersion_tolerant(&coarse, range->start, range->end, w->width, tolerance, most, &dms,
+                            &range->count));
     if (range->count > 1) {
         range->first_step = dms[1] - dms[0];
         range->last_step = dms[range->count - 1] - dms[range->count - 2];
     }
     range->smear = sqrt(w->a2) * range->end;
     range->width = sqrt(ddplan_square(w, range->end, coarse.sample_seconds));
-out:
-    free(dms);
-    return st;
+    return STATUS_OK;
 }
 
 status_t ddplan_make(const struct dispersion_spec *spec, double start, double end,
@@ -255,15 +252,12 @@ static double ddplan_loss_of(const struct dispersion_spec *spec, double width, c
 status_t ddplan_loss(const struct dispersion_spec *spec, double width_seconds, double tolerance,
                      const struct ddplan_range *range, double *out)
 {
-    status_t st = STATUS_OK;
     struct dispersion_spec coarse = *spec;
-    double *dms = NULL;
+    SCOPED(free_at) double *dms = NULL;
     uint32_t count = 0;
     coarse.sample_seconds = spec->sample_seconds * (double)range->downsample;
-    TRY_OUT(dispersion_tolerant(&coarse, range->start, range->end, width_seconds, tolerance,
-                                range->count, &dms, &count));
+    TRY(dispersion_tolerant(&coarse, range->start, range->end, width_seconds, tolerance,
+                            range->count, &dms, &count));
     *out = ddplan_loss_of(spec, width_seconds, dms, range);
-out:
-    free(dms);
-    return st;
+    return STATUS_OK;
 }

@@ -102,15 +102,14 @@ static uint32_t subbands_make_step(const struct dispersion *delays, struct subba
 
 status_t subbands_create(const struct dispersion *delays, uint32_t group, struct subbands *out)
 {
-    status_t st = STATUS_OK;
-    struct subbands steps = {.group = group > 0 ? group : SUBBANDS_GROUP};
+    SCOPED(subbands_free) struct subbands steps = {.group = group > 0 ? group : SUBBANDS_GROUP};
     uint32_t *inner = NULL;
     steps.ngroups = (uint32_t)ceil_div_u64(delays->nchannels, steps.group);
     size_t outers = (size_t)delays->ndms * steps.ngroups;
     size_t inners = (size_t)delays->ndms * delays->nchannels;
-    TRY_OUT(memory_zeroed(outers, sizeof *steps.outer, "delays", &steps.outer));
-    TRY_OUT(memory_zeroed(inners, sizeof *steps.inner, "delays", &steps.inner));
-    TRY_OUT(memory_zeroed((size_t)delays->ndms + 1, sizeof *steps.first, "delays", &steps.first));
+    TRY(memory_zeroed(outers, sizeof *steps.outer, "delays", &steps.outer));
+    TRY(memory_zeroed(inners, sizeof *steps.inner, "delays", &steps.inner));
+    TRY(memory_zeroed((size_t)delays->ndms + 1, sizeof *steps.first, "delays", &steps.first));
     while (steps.first[steps.nsteps] < delays->ndms) {
         uint32_t next = subbands_make_step(delays, &steps, steps.first[steps.nsteps]);
         steps.first[++steps.nsteps] = next;
@@ -120,9 +119,7 @@ status_t subbands_create(const struct dispersion *delays, uint32_t group, struct
     steps.adds = (uint64_t)steps.nsteps * delays->nchannels + outers;
     *out = steps;
     steps = (struct subbands){0};
-out:
-    subbands_free(&steps);
-    return st;
+    return STATUS_OK;
 }
 
 void subbands_free(struct subbands *steps)
@@ -284,37 +281,32 @@ static status_t dispersion_begin(const struct dispersion_spec *spec, struct disp
 
 status_t dispersion_settle(const struct dispersion_spec *spec, struct dispersion *out)
 {
-    status_t st = STATUS_OK;
     enum { LIMIT = 1 << 30 };
-    struct dispersion delays = {.table = NULL};
+    SCOPED(dispersion_free) struct dispersion delays = {.table = NULL};
     double first = 0;
     double last = 0;
-    TRY_OUT(dispersion_check(spec));
-    TRY_OUT(dispersion_begin(spec, &delays));
+    TRY(dispersion_check(spec));
+    TRY(dispersion_begin(spec, &delays));
     uint32_t steepest = dispersion_make_lines(spec, &delays);
-    REQUIRE_OUT(
-        isfinite(delays.slopes[steepest]), STATUS_USAGE,
-        "dedispersion: between %g Hz and the reference of %g Hz delays are beyond all numbers",
-        spec->freq_hz[steepest],
-        spec->reference_hz > 0 ? spec->reference_hz : dispersion_highest(spec));
+    REQUIRE(isfinite(delays.slopes[steepest]), STATUS_USAGE,
+            "dedispersion: between %g Hz and the reference of %g Hz delays are beyond all numbers",
+            spec->freq_hz[steepest],
+            spec->reference_hz > 0 ? spec->reference_hz : dispersion_highest(spec));
     for (uint32_t d = 0; d < spec->ndms; d++) {
         double delay = round(dispersion_line(&delays, steepest, spec->dms[d], spec->coherent_dm));
-        REQUIRE_OUT(fabs(delay) <= LIMIT, STATUS_USAGE,
-                    "dedispersion: at %g Hz and DM %g a delay of %g samples, at most 2^30 can be "
-                    "handled",
-                    spec->freq_hz[steepest], spec->dms[d], delay);
+        REQUIRE(fabs(delay) <= LIMIT, STATUS_USAGE,
+                "dedispersion: at %g Hz and DM %g a delay of %g samples, at most 2^30 can be "
+                "handled",
+                spec->freq_hz[steepest], spec->dms[d], delay);
     }
     dispersion_find_range(spec, &delays, &first, &last);
-    REQUIRE_OUT(first >= -LIMIT && last <= LIMIT, STATUS_USAGE,
-                "dedispersion: delays of %g to %g samples, at most 2^30 can be handled", first,
-                last);
+    REQUIRE(first >= -LIMIT && last <= LIMIT, STATUS_USAGE,
+            "dedispersion: delays of %g to %g samples, at most 2^30 can be handled", first, last);
     delays.origin = dispersion_round_away(first);
     delays.largest = (uint32_t)(dispersion_round_away(last) - delays.origin);
     *out = delays;
     delays = (struct dispersion){.table = NULL};
-out:
-    dispersion_free(&delays);
-    return st;
+    return STATUS_OK;
 }
 
 static void dispersion_fill_row(const struct dispersion *delays, uint32_t dm,
@@ -353,17 +345,14 @@ uint32_t dispersion_delay(const struct dispersion *delays, uint32_t dm, uint32_t
 
 status_t dispersion_create(const struct dispersion_spec *spec, struct dispersion *out)
 {
-    status_t st = STATUS_OK;
-    struct dispersion delays = {.table = NULL};
-    TRY_OUT(dispersion_settle(spec, &delays));
-    TRY_OUT(memory_zeroed((size_t)delays.ndms * delays.nchannels, sizeof *delays.table, "delays",
-                          &delays.table));
+    SCOPED(dispersion_free) struct dispersion delays = {.table = NULL};
+    TRY(dispersion_settle(spec, &delays));
+    TRY(memory_zeroed((size_t)delays.ndms * delays.nchannels, sizeof *delays.table, "delays",
+                      &delays.table));
     dispersion_rows(&delays, 0, delays.ndms, delays.table);
     *out = delays;
     delays = (struct dispersion){.table = NULL};
-out:
-    dispersion_free(&delays);
-    return st;
+    return STATUS_OK;
 }
 
 void dispersion_free(struct dispersion *delays)
@@ -410,23 +399,22 @@ status_t dispersion_tolerant(const struct dispersion_spec *spec, double start, d
                              double width_seconds, double tolerance, uint32_t most, double **out,
                              uint32_t *count)
 {
-    status_t st = STATUS_OK;
-    double *dms = NULL;
+    SCOPED(free_at) double *dms = NULL;
     double a2 = 0;
     double b2 = 0;
     uint32_t n = 0;
-    REQUIRE_OUT(isfinite(start) && start >= 0 && isfinite(end) && end >= start, STATUS_USAGE,
-                "dedispersion: DMs from %g to %g, expected 0 <= start <= end", start, end);
-    REQUIRE_OUT(isfinite(tolerance) && tolerance > 1, STATUS_USAGE,
-                "dedispersion: a tolerance of %g, expected more than 1", tolerance);
-    TRY_OUT(dispersion_smearing(spec, &a2, &b2));
-    TRY_OUT(memory_zeroed(most, sizeof *dms, "a list of DMs", &dms));
+    REQUIRE(isfinite(start) && start >= 0 && isfinite(end) && end >= start, STATUS_USAGE,
+            "dedispersion: DMs from %g to %g, expected 0 <= start <= end", start, end);
+    REQUIRE(isfinite(tolerance) && tolerance > 1, STATUS_USAGE,
+            "dedispersion: a tolerance of %g, expected more than 1", tolerance);
+    TRY(dispersion_smearing(spec, &a2, &b2));
+    TRY(memory_zeroed(most, sizeof *dms, "a list of DMs", &dms));
     double fixed = spec->sample_seconds * spec->sample_seconds + width_seconds * width_seconds;
     double tolerance2 = tolerance * tolerance;
     for (double dm = start; n == 0 || dms[n - 1] < end; n++) {
-        REQUIRE_OUT(n < most, STATUS_USAGE,
-                    "dedispersion: DMs from %g to %g with a tolerance of %g are more than %u",
-                    start, end, tolerance, most);
+        REQUIRE(n < most, STATUS_USAGE,
+                "dedispersion: DMs from %g to %g with a tolerance of %g are more than %u", start,
+                end, tolerance, most);
         dms[n] = dm;
         double k = fixed * (tolerance2 - 1) + tolerance2 * a2 * dm * dm;
         dm = (b2 * dm + sqrt((a2 + b2) * k - a2 * b2 * dm * dm)) / (a2 + b2);
@@ -434,9 +422,7 @@ status_t dispersion_tolerant(const struct dispersion_spec *spec, double start, d
     *out = dms;
     *count = n;
     dms = NULL;
-out:
-    free(dms);
-    return st;
+    return STATUS_OK;
 }
 
 /* Divides DMs among coherent ones, and counts the delays of all from one origin. */
@@ -474,18 +460,17 @@ struct grid_delays {
 static status_t grid_add(const struct dispersion_grid *grid, uint32_t which, int is_wanted,
                          const struct dispersion_spec *spec, struct grid_delays *to)
 {
-    status_t st = STATUS_OK;
-    struct dispersion mine = {0};
+    SCOPED(dispersion_free) struct dispersion mine = {0};
     struct dispersion *all = &to->all;
     struct dispersion_spec share = *spec;
     struct dispersion_share part = dispersion_grid_share(grid, which, spec->dms, spec->ndms);
     if (part.count == 0) {
-        goto out;
+        return STATUS_OK;
     }
     share.dms += part.first;
     share.ndms = part.count;
     share.coherent_dm = grid->coherent[which];
-    TRY_OUT(dispersion_settle(&share, &mine));
+    TRY(dispersion_settle(&share, &mine));
     all->origin = mine.origin < all->origin ? mine.origin : all->origin;
     to->end = mine.origin + mine.largest > to->end ? mine.origin + mine.largest : to->end;
     for (uint32_t i = 0; i < part.count && is_wanted; i++) {
@@ -497,9 +482,7 @@ static status_t grid_add(const struct dispersion_grid *grid, uint32_t which, int
         all->coherent = mine.coherent;
         mine.slopes = mine.coherent = NULL;
     }
-out:
-    dispersion_free(&mine);
-    return st;
+    return STATUS_OK;
 }
 
 status_t dispersion_grid_settle(const struct dispersion_grid *grid, uint32_t only,

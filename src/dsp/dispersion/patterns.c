@@ -150,13 +150,10 @@ uint32_t patterns_best(const struct patterns *patterns, uint64_t *adds)
 status_t patterns_gain(const uint32_t *delays, uint32_t ndms, uint32_t nrows, uint32_t *group,
                        double *gain)
 {
-    status_t st = STATUS_OK;
-    struct patterns patterns = {0};
+    SCOPED(patterns_free) struct patterns patterns = {0};
     uint64_t adds = 0;
-    TRY_OUT(patterns_create(delays, ndms, nrows, PATTERN_LEVELS, UINT32_MAX, &patterns));
+    TRY(patterns_create(delays, ndms, nrows, PATTERN_LEVELS, UINT32_MAX, &patterns));
     *group = 2U << patterns_best(&patterns, &adds);
     *gain = (double)ndms * nrows / (double)adds;
-out:
-    patterns_free(&patterns);
-    return st;
+    return STATUS_OK;
 }

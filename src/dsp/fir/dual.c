@@ -192,31 +192,25 @@ static void dual_go(struct dual_system *system, uint32_t count, struct dual *dua
 /* Estimates the error of a dual of `taps` taps from some of the residues. */
 static status_t dual_estimate(const struct dual_bank *bank, uint32_t taps, double *error_db)
 {
-    status_t st = STATUS_OK;
     enum { RESIDUES = 32 };
-    struct dual_system system = {0};
+    SCOPED(dual_end) struct dual_system system = {0};
     struct dual dual = {.coeff = NULL};
-    TRY_OUT(dual_begin(bank, taps, dual_first(bank, taps), &system));
+    TRY(dual_begin(bank, taps, dual_first(bank, taps), &system));
     dual_go(&system, bank->hop < RESIDUES ? bank->hop : RESIDUES, &dual, 0);
     *error_db = dual.error_db;
-out:
-    dual_end(&system);
-    return st;
+    return STATUS_OK;
 }
 
 status_t dual_create(const struct dual_bank *bank, uint32_t taps, struct dual *out)
 {
-    status_t st = STATUS_OK;
-    struct dual_system system = {0};
+    SCOPED(dual_end) struct dual_system system = {0};
     struct dual dual = {.taps = taps, .first = dual_first(bank, taps)};
-    TRY_OUT(dual_begin(bank, taps, dual.first, &system));
-    TRY_OUT(memory_zeroed((size_t)taps * bank->points, sizeof *dual.coeff, "coefficients",
-                          &dual.coeff));
+    TRY(dual_begin(bank, taps, dual.first, &system));
+    TRY(memory_zeroed((size_t)taps * bank->points, sizeof *dual.coeff, "coefficients",
+                      &dual.coeff));
     dual_go(&system, bank->hop, &dual, 0);
     *out = dual;
-out:
-    dual_end(&system);
-    return st;
+    return STATUS_OK;
 }
 
 status_t dual_design(const struct dual_bank *bank, double error_db, uint32_t most, struct dual *out)
@@ -249,11 +243,8 @@ out:
 
 status_t dual_measure(const struct dual_bank *bank, struct dual *dual)
 {
-    status_t st = STATUS_OK;
-    struct dual_system system = {0};
-    TRY_OUT(dual_begin(bank, dual->taps, dual->first, &system));
+    SCOPED(dual_end) struct dual_system system = {0};
+    TRY(dual_begin(bank, dual->taps, dual->first, &system));
     dual_go(&system, bank->hop, dual, 1);
-out:
-    dual_end(&system);
-    return st;
+    return STATUS_OK;
 }

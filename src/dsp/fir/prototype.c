@@ -170,7 +170,6 @@ double oversampled_cutoff(struct ratio ratio)
  * as with more. */
 static status_t oversampled_measure(struct ratio ratio, uint32_t taps, double *decibels)
 {
-    status_t st = STATUS_OK;
     enum { SAMPLES = 32 };
     const struct prototype_spec spec = {.channels = SAMPLES,
                                         .taps = taps,
@@ -179,13 +178,11 @@ static status_t oversampled_measure(struct ratio ratio, uint32_t taps, double *d
                                         .kaiser_beta = oversampled_beta(ratio, taps),
                                         .cutoff = oversampled_cutoff(ratio)};
     struct filter_report_oversampled report;
-    double *coeff = NULL;
-    TRY_OUT(prototype_create(&spec, &coeff));
-    TRY_OUT(filter_report_oversampled(coeff, taps, SAMPLES, oversampled_cutoff(ratio), &report));
+    SCOPED(free_at) double *coeff = NULL;
+    TRY(prototype_create(&spec, &coeff));
+    TRY(filter_report_oversampled(coeff, taps, SAMPLES, oversampled_cutoff(ratio), &report));
     *decibels = report.alias_db;
-out:
-    free(coeff);
-    return st;
+    return STATUS_OK;
 }
 
 status_t oversampled_taps(struct ratio ratio, double decibels, uint32_t *out)
@@ -379,29 +376,26 @@ out:
 /* Copies the coefficients of the file, resampled to this bank's points if they differ. */
 static status_t prototype_take_file(const struct prototype_spec *spec, size_t count, double *coeff)
 {
-    status_t st = STATUS_OK;
     const char *word = NULL;
     const uint32_t points = prototype_points(spec, &word);
     const size_t there = (size_t)spec->taps * points;
-    double *in = NULL;
-    double *made = NULL;
-    REQUIRE_OUT(!spec->values || spec->nvalues == there, STATUS_DATA,
-                "%s: %llu filter coefficients; %zu expected (%u taps times %u %s)", spec->path,
-                (unsigned long long)spec->nvalues, there, spec->taps, points, word);
+    SCOPED(free_at) double *in = NULL;
+    SCOPED(free_at) double *made = NULL;
+    REQUIRE(!spec->values || spec->nvalues == there, STATUS_DATA,
+            "%s: %llu filter coefficients; %zu expected (%u taps times %u %s)", spec->path,
+            (unsigned long long)spec->nvalues, there, spec->taps, points, word);
     if (points == spec->samples_per_spectrum && !spec->values) {
-        TRY_OUT(prototype_fill_from_file(spec, count, coeff));
-        goto out;
+        TRY(prototype_fill_from_file(spec, count, coeff));
+        return STATUS_OK;
     }
     if (!spec->values) {
-        TRY_OUT(memory_zeroed(there, sizeof *in, "filter coefficients", &in));
-        TRY_OUT(prototype_fill_from_file(spec, there, in));
+        TRY(memory_zeroed(there, sizeof *in, "filter coefficients", &in));
+        TRY(prototype_fill_from_file(spec, there, in));
     }
-    TRY_OUT(prototype_resample(spec->values ? spec->values : in, spec->taps, points,
-                               spec->samples_per_spectrum, RESAMPLE_KEEPS_CENTRE, &made));
+    TRY(prototype_resample(spec->values ? spec->values : in, spec->taps, points,
+                           spec->samples_per_spectrum, RESAMPLE_KEEPS_CENTRE, &made));
     memcpy(coeff, made, count * sizeof *coeff);
-out:
-    MEMORY_FREE(in, made);
-    return st;
+    return STATUS_OK;
 }
 
 static void prototype_sum_add(struct sum *sum, double term)
@@ -452,21 +446,18 @@ static void normalise_tile(void *context, uint32_t thread, uint64_t tile)
 
 status_t prototype_create(const struct prototype_spec *spec, double **out)
 {
-    status_t st = STATUS_OK;
     size_t count = 0;
     double divisor = 1;
-    double *coeff = NULL;
-    TRY_OUT(prototype_count_coefficients(spec, &count));
-    TRY_OUT(memory_zeroed(count, sizeof *coeff, "filter coefficients", &coeff));
-    TRY_OUT(spec->window == WINDOW_FILE ? prototype_take_file(spec, count, coeff)
-                                        : prototype_fill_windowed_sinc(spec, count, coeff));
-    TRY_OUT(prototype_find_divisor(spec->normalise, count, coeff, &divisor));
+    SCOPED(free_at) double *coeff = NULL;
+    TRY(prototype_count_coefficients(spec, &count));
+    TRY(memory_zeroed(count, sizeof *coeff, "filter coefficients", &coeff));
+    TRY(spec->window == WINDOW_FILE ? prototype_take_file(spec, count, coeff)
+                                    : prototype_fill_windowed_sinc(spec, count, coeff));
+    TRY(prototype_find_divisor(spec->normalise, count, coeff, &divisor));
     struct normalising normalising = {coeff, count, divisor};
     pool_each(MOST_THREADS, ceil_div_u64(count, TILE), normalise_tile, &normalising);
     *out = memory_move(&coeff);
-out:
-    free(coeff);
-    return st;
+    return STATUS_OK;
 }
 
 struct folding {

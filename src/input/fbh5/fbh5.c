@@ -97,23 +97,19 @@ status_t filterbank_finish(struct fbh5 *fbh5)
 static status_t fbh5_find_scale(hid_t file, const struct fbh5 *fbh5, const char *name,
                                 uint64_t *blocks, uint64_t *offset)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset scale = {0};
-    TRY_OUT(h5_dataset_open(file, fbh5->path, name, &scale));
+    SCOPED(h5_dataset_close) struct h5_dataset scale = {0};
+    TRY(h5_dataset_open(file, fbh5->path, name, &scale));
     haddr_t at = h5_offset(scale.id);
     uint64_t all = ceil_div_u64(fbh5->rows, fbh5->steps.rows);
-    REQUIRE_OUT(at != HADDR_UNDEF && scale.rank == 3 && H5Tequal(scale.type, H5T_IEEE_F32LE) > 0 &&
-                    H5Dget_storage_size(scale.id) == scale.count * sizeof(float) &&
-                    scale.dims[1] == fbh5->nifs && scale.dims[2] == fbh5->nchannels &&
-                    (scale.dims[0] == 1 || scale.dims[0] == all),
-                STATUS_DATA,
-                "%s: /%s is not that of its rows, as voltmill writes it: was it repacked?",
-                fbh5->path, name);
+    REQUIRE(at != HADDR_UNDEF && scale.rank == 3 && H5Tequal(scale.type, H5T_IEEE_F32LE) > 0 &&
+                H5Dget_storage_size(scale.id) == scale.count * sizeof(float) &&
+                scale.dims[1] == fbh5->nifs && scale.dims[2] == fbh5->nchannels &&
+                (scale.dims[0] == 1 || scale.dims[0] == all),
+            STATUS_DATA, "%s: /%s is not that of its rows, as voltmill writes it: was it repacked?",
+            fbh5->path, name);
     *blocks = scale.dims[0];
     *offset = at;
-out:
-    h5_dataset_close(&scale);
-    return st;
+    return STATUS_OK;
 }
 
 /* Whether samples are in few bits: then they are handed out as floats. When all else is known.
@@ -291,87 +287,73 @@ static status_t fbh5_read_type(hid_t type, struct fbh5 *fbh5)
 
 static status_t fbh5_describe(hid_t file, struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
-    hid_t found = -1;
-    struct h5_dataset data = {0};
+    SCOPED(h5_close_at) hid_t found = -1;
+    SCOPED(h5_dataset_close) struct h5_dataset data = {0};
     int is_there = 0;
     const struct links_request request = {.file = file, .path = fbh5->path, .name = "data"};
     apart_at("%s: /data", fbh5->path);
-    TRY_OUT(h5_has(file, fbh5->path, "data", &is_there));
-    REQUIRE_OUT(is_there, STATUS_DATA, "%s is no filterbank: it %s", fbh5->path, holds_what(file));
-    TRY_OUT(links_open(&request, &found, &is_there));
-    REQUIRE_OUT(is_there && H5Iget_type(found) == H5I_DATASET, STATUS_DATA,
-                "%s is no filterbank: its /data leads to no dataset", fbh5->path);
-    TRY_OUT(h5_dataset_of(h5_move(&found), fbh5->path, &data));
-    TRY_OUT(fbh5_read_shape(&data, fbh5));
-    TRY_OUT(fbh5_read_type(data.type, fbh5));
-    TRY_OUT(fbh5_read_layout(&data, fbh5));
+    TRY(h5_has(file, fbh5->path, "data", &is_there));
+    REQUIRE(is_there, STATUS_DATA, "%s is no filterbank: it %s", fbh5->path, holds_what(file));
+    TRY(links_open(&request, &found, &is_there));
+    REQUIRE(is_there && H5Iget_type(found) == H5I_DATASET, STATUS_DATA,
+            "%s is no filterbank: its /data leads to no dataset", fbh5->path);
+    TRY(h5_dataset_of(h5_move(&found), fbh5->path, &data));
+    TRY(fbh5_read_shape(&data, fbh5));
+    TRY(fbh5_read_type(data.type, fbh5));
+    TRY(fbh5_read_layout(&data, fbh5));
     h5_try_chunks(data.id, fbh5->path, "/data");
-    TRY_OUT(fbh5_read_header(file, data.id, fbh5));
-    TRY_OUT(fbh5_find_steps(file, data.id, fbh5));
-    TRY_OUT(fbh5_compare_stated(file, data.id, fbh5));
-    TRY_OUT(h5_has(file, fbh5->path, "frequency", &is_there));
+    TRY(fbh5_read_header(file, data.id, fbh5));
+    TRY(fbh5_find_steps(file, data.id, fbh5));
+    TRY(fbh5_compare_stated(file, data.id, fbh5));
+    TRY(h5_has(file, fbh5->path, "frequency", &is_there));
     if (fbh5->is_ours && is_there) {
-        TRY_OUT(stored_require_whole(fbh5->path, "frequency", &fbh5->storage));
+        TRY(stored_require_whole(fbh5->path, "frequency", &fbh5->storage));
     }
-out:
-    h5_close(found);
-    h5_dataset_close(&data);
-    return st;
+    return STATUS_OK;
 }
 
 /* Finds the offset of the marks of rows in our power products that have weights. */
 static status_t fbh5_find_marks(hid_t file, struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset marks = {0};
+    SCOPED(h5_dataset_close) struct h5_dataset marks = {0};
     int is_there = 0;
-    TRY_OUT(h5_has(file, fbh5->path, "weights", &is_there));
+    TRY(h5_has(file, fbh5->path, "weights", &is_there));
     /* Its rows are in no other file, either. */
     if (!fbh5->is_ours || !is_there || fbh5->storage.sources.count > 1) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(h5_dataset_open(file, fbh5->path, "provenance/holes", &marks));
+    TRY(h5_dataset_open(file, fbh5->path, "provenance/holes", &marks));
     haddr_t at = h5_offset(marks.id);
     if (at != HADDR_UNDEF && marks.count == fbh5->rows && H5Tget_size(marks.type) == 1) {
         fbh5->marks_offset = at;
     }
-out:
-    h5_dataset_close(&marks);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t fbh5_open_here(const char *path, struct fbh5 **out)
 {
-    status_t st = STATUS_OK;
     struct stat info;
-    hid_t file = -1;
-    TRY_OUT(memory_zeroed(1, sizeof **out, "a filterbank", out));
+    SCOPED(h5_close_at) hid_t file = -1;
+    TRY(memory_zeroed(1, sizeof **out, "a filterbank", out));
     struct fbh5 *fbh5 = *out;
-    TRY_OUT(memory_text(path, &fbh5->path));
-    TRY_OUT(h5_open_file(path, &file));
-    REQUIRE_OUT(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
+    TRY(memory_text(path, &fbh5->path));
+    TRY(h5_open_file(path, &file));
+    REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
     fbh5->file_bytes = (uint64_t)info.st_size;
-    TRY_OUT(fbh5_describe(file, fbh5));
-    TRY_OUT(fbh5_find_marks(file, fbh5));
-out:
-    h5_close(file);
-    return st;
+    TRY(fbh5_describe(file, fbh5));
+    return fbh5_find_marks(file, fbh5);
 }
 
 /* A filterbank without the attribute is none; what else it lacks, and where a /data leads that
  * cannot be looked at, is said when it is opened. */
 static status_t fbh5_recognise(const char *path, int *is_it)
 {
-    status_t st = STATUS_OK;
-    hid_t file = -1;
+    SCOPED(h5_close_at) hid_t file = -1;
     int has_data = 0;
-    TRY_OUT(h5_open_cut_file(path, &file));
-    TRY_OUT(h5_has(file, path, "data", &has_data));
+    TRY(h5_open_cut_file(path, &file));
+    TRY(h5_has(file, path, "data", &has_data));
     *is_it = has_data && H5Aexists_by_name(file, "data", "fch1", H5P_DEFAULT) != 0;
-out:
-    h5_close(file);
-    return st;
+    return STATUS_OK;
 }
 
 const struct format fbh5_format = {.name = "fbh5",

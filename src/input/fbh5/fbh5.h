@@ -113,6 +113,7 @@ struct fbh5 {
  * file to every rank. */
 extern const struct pack_type fbh5_type;
 void fbh5_destroy(struct fbh5 *fbh5); /* takes NULL */
+SCOPED_END(fbh5_destroy, struct fbh5 *)
 
 /* Reads the frequency of each channel, unless it is known: from /frequency of our own products,
  * else as fch1 and foff; and coherent.delay_hz. Fails with DATA (more than FBH5_MOST_CHANNELS,

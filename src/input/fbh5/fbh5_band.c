@@ -17,24 +17,21 @@ enum { FREQUENCIES = 1 << 16 };
 /* Opens /frequency; leaves it at {0} when there is none that fits. */
 static status_t fbh5_band_open(const struct fbh5 *fbh5, struct h5_dataset *out)
 {
-    status_t st = STATUS_OK;
-    hid_t file = -1;
+    SCOPED(h5_close_at) hid_t file = -1;
     int is_there = 0;
     if (!fbh5->is_ours) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(h5_open_file(fbh5->path, &file));
-    TRY_OUT(h5_has(file, fbh5->path, "frequency", &is_there));
+    TRY(h5_open_file(fbh5->path, &file));
+    TRY(h5_has(file, fbh5->path, "frequency", &is_there));
     if (is_there) {
-        TRY_OUT(h5_dataset_open(file, fbh5->path, "/frequency", out));
-        TRY_OUT(h5_refuse_external(out->id, fbh5->path, "/frequency"));
+        TRY(h5_dataset_open(file, fbh5->path, "/frequency", out));
+        TRY(h5_refuse_external(out->id, fbh5->path, "/frequency"));
         if (out->rank != 1 || out->count != fbh5->nchannels) {
             h5_dataset_close(out);
         }
     }
-out:
-    h5_close(file);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t fbh5_band_read(const struct h5_dataset *band, const struct fbh5 *fbh5,
@@ -47,27 +44,23 @@ static status_t fbh5_band_read(const struct h5_dataset *band, const struct fbh5 
 /* Reads our products' metadata of coherent dedispersion. */
 static status_t fbh5_band_read_coherent(struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
-    hid_t file = -1;
+    SCOPED(h5_close_at) hid_t file = -1;
     size_t count = 0;
     if (fbh5->coherent.constant == 0) {
         return STATUS_OK;
     }
-    TRY_OUT(h5_open_file(fbh5->path, &file));
-    TRY_OUT(h5_read_f64s(file, fbh5->path, "delay_hz", &fbh5->coherent.delay_hz, &count));
-    REQUIRE_OUT(
-        fbh5->coherent.constant > 0 && count == fbh5->nchannels, STATUS_DATA,
-        "%s has a coherent_constant of %g and /delay_hz of %zu channels, expected one above 0, "
-        "and %u",
-        fbh5->path, fbh5->coherent.constant, count, fbh5->nchannels);
+    TRY(h5_open_file(fbh5->path, &file));
+    TRY(h5_read_f64s(file, fbh5->path, "delay_hz", &fbh5->coherent.delay_hz, &count));
+    REQUIRE(fbh5->coherent.constant > 0 && count == fbh5->nchannels, STATUS_DATA,
+            "%s has a coherent_constant of %g and /delay_hz of %zu channels, expected one above 0, "
+            "and %u",
+            fbh5->path, fbh5->coherent.constant, count, fbh5->nchannels);
     for (size_t c = 0; c < count; c++) {
-        REQUIRE_OUT(isfinite(fbh5->coherent.delay_hz[c]) && fbh5->coherent.delay_hz[c] > 0,
-                    STATUS_DATA, "%s: /delay_hz contains %g, expected frequencies above 0",
-                    fbh5->path, fbh5->coherent.delay_hz[c]);
+        REQUIRE(isfinite(fbh5->coherent.delay_hz[c]) && fbh5->coherent.delay_hz[c] > 0, STATUS_DATA,
+                "%s: /delay_hz contains %g, expected frequencies above 0", fbh5->path,
+                fbh5->coherent.delay_hz[c]);
     }
-out:
-    h5_close(file);
-    return st;
+    return STATUS_OK;
 }
 
 static double fbh5_stated_mhz(const struct fbh5 *fbh5, uint64_t channel)
@@ -77,29 +70,26 @@ static double fbh5_stated_mhz(const struct fbh5 *fbh5, uint64_t channel)
 
 status_t fbh5_load_band(struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset band = {0};
+    SCOPED(h5_dataset_close) struct h5_dataset band = {0};
     uint32_t nchannels = fbh5->nchannels;
-    REQUIRE_OUT(nchannels >= 1 && nchannels <= FBH5_MOST_CHANNELS, STATUS_DATA,
-                "%s: %u channels, expected 1 to %d", fbh5->path, nchannels, FBH5_MOST_CHANNELS);
+    REQUIRE(nchannels >= 1 && nchannels <= FBH5_MOST_CHANNELS, STATUS_DATA,
+            "%s: %u channels, expected 1 to %d", fbh5->path, nchannels, FBH5_MOST_CHANNELS);
     if (fbh5->freq_hz) {
-        goto out; /* as its header lists them */
+        return STATUS_OK; /* as its header lists them */
     }
-    TRY_OUT(memory_zeroed(nchannels, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));
-    TRY_OUT(fbh5_band_open(fbh5, &band));
-    TRY_OUT(band.id > 0 ? fbh5_band_read(&band, fbh5, 0, nchannels, fbh5->freq_hz) : STATUS_OK);
-    TRY_OUT(fbh5_band_read_coherent(fbh5));
+    TRY(memory_zeroed(nchannels, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));
+    TRY(fbh5_band_open(fbh5, &band));
+    TRY(band.id > 0 ? fbh5_band_read(&band, fbh5, 0, nchannels, fbh5->freq_hz) : STATUS_OK);
+    TRY(fbh5_band_read_coherent(fbh5));
     for (uint32_t c = 0; c < nchannels; c++) {
         if (band.id <= 0) {
             fbh5->freq_hz[c] = 1e6 * fbh5_stated_mhz(fbh5, c);
         }
-        REQUIRE_OUT(isfinite(fbh5->freq_hz[c]), STATUS_DATA,
-                    "%s: channel %u is at %g Hz, expected a frequency", fbh5->path, c,
-                    fbh5->freq_hz[c]);
+        REQUIRE(isfinite(fbh5->freq_hz[c]), STATUS_DATA,
+                "%s: channel %u is at %g Hz, expected a frequency", fbh5->path, c,
+                fbh5->freq_hz[c]);
     }
-out:
-    h5_dataset_close(&band);
-    return st;
+    return STATUS_OK;
 }
 
 /* Fails if a frequency is farther than a tenth of a channel from the evenly spaced one. Less smears
@@ -119,24 +109,20 @@ static status_t fbh5_compare(const struct fbh5 *fbh5, uint64_t first, uint64_t c
 
 status_t fbh5_check_even(const struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset band = {0};
-    double *hertz = NULL;
-    TRY_OUT(fbh5->freq_hz ? fbh5_compare(fbh5, 0, fbh5->nchannels, fbh5->freq_hz) : STATUS_OK);
-    TRY_OUT(fbh5_band_open(fbh5, &band));
+    SCOPED(h5_dataset_close) struct h5_dataset band = {0};
+    SCOPED(free_at) double *hertz = NULL;
+    TRY(fbh5->freq_hz ? fbh5_compare(fbh5, 0, fbh5->nchannels, fbh5->freq_hz) : STATUS_OK);
+    TRY(fbh5_band_open(fbh5, &band));
     if (fbh5->nchannels < 2 || band.id <= 0) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed(FREQUENCIES, sizeof *hertz, "frequencies", &hertz));
+    TRY(memory_zeroed(FREQUENCIES, sizeof *hertz, "frequencies", &hertz));
     for (uint64_t at = 0; at < fbh5->nchannels; at += FREQUENCIES) {
         uint64_t count = min_u64(FREQUENCIES, fbh5->nchannels - at);
-        TRY_OUT(fbh5_band_read(&band, fbh5, at, count, hertz));
-        TRY_OUT(fbh5_compare(fbh5, at, count, hertz));
+        TRY(fbh5_band_read(&band, fbh5, at, count, hertz));
+        TRY(fbh5_compare(fbh5, at, count, hertz));
     }
-out:
-    free(hertz);
-    h5_dataset_close(&band);
-    return st;
+    return STATUS_OK;
 }
 
 int fbh5_unpack_sixtieths(double value, double most, double *out)

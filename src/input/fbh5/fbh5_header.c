@@ -20,15 +20,12 @@ static const double rounding = 4e-11;
 
 status_t start_read_kind(hid_t file, const char *path, enum product_kind *kind, int *is_ours)
 {
-    status_t st = STATUS_OK;
-    char *format = NULL;
+    SCOPED(free_at) char *format = NULL;
     int found = 0;
-    TRY_OUT(h5_find_text(file, path, "format", &format, &found));
+    TRY(h5_find_text(file, path, "format", &format, &found));
     /* Voltages are archives: their roots say other things, and `format` is the native layout's. */
     *is_ours = found && product_kind_named(format, kind) && *kind != PRODUCT_VOLTAGES;
-out:
-    free(format);
-    return st;
+    return STATUS_OK;
 }
 
 status_t start_read_version(hid_t file, const char *path, int64_t *version, int *found)
@@ -118,17 +115,14 @@ uint32_t fbh5_bits(const struct fbh5 *fbh5)
 static status_t number_half(hid_t *out)
 {
     enum { SIGN = 15, EXPONENT = 10, EXPONENT_BITS = 5, BIAS = 15 };
-    status_t st = STATUS_OK;
-    hid_t type = H5Tcopy(H5T_NATIVE_FLOAT);
-    H5_TRY_OUT(type, "a type cannot be made");
-    H5_TRY_OUT(H5Tset_fields(type, SIGN, EXPONENT, EXPONENT_BITS, 0, EXPONENT),
-               "a type cannot be made");
-    H5_TRY_OUT(H5Tset_size(type, sizeof(uint16_t)), "a type cannot be made");
-    H5_TRY_OUT(H5Tset_ebias(type, BIAS), "a type cannot be made");
+    SCOPED(h5_close_at) hid_t type = H5Tcopy(H5T_NATIVE_FLOAT);
+    H5_TRY(type, "a type cannot be made");
+    H5_TRY(H5Tset_fields(type, SIGN, EXPONENT, EXPONENT_BITS, 0, EXPONENT),
+           "a type cannot be made");
+    H5_TRY(H5Tset_size(type, sizeof(uint16_t)), "a type cannot be made");
+    H5_TRY(H5Tset_ebias(type, BIAS), "a type cannot be made");
     *out = h5_move(&type);
-out:
-    h5_close(type);
-    return st;
+    return STATUS_OK;
 }
 
 status_t fbh5_memory_type(const struct fbh5 *fbh5, hid_t *out)
@@ -151,14 +145,13 @@ status_t fbh5_memory_type(const struct fbh5 *fbh5, hid_t *out)
 static status_t fbh5_find_number(hid_t object, const char *path, const char *name, double *value,
                                  int *found)
 {
-    status_t st = STATUS_OK;
-    char *text = NULL;
+    SCOPED(free_at) char *text = NULL;
     char *end = NULL;
     struct utc utc;
-    TRY_OUT(h5_find_text(object, path, name, &text, found));
+    TRY(h5_find_text(object, path, name, &text, found));
     if (!*found) {
-        TRY_OUT(h5_get_f64(object, path, name, value, found));
-        goto out;
+        TRY(h5_get_f64(object, path, name, value, found));
+        return STATUS_OK;
     }
     double number = strtod(text, &end);
     end += strspn(end, " ");
@@ -166,12 +159,10 @@ static status_t fbh5_find_number(hid_t object, const char *path, const char *nam
         number = utc_mjd(utc);
         end = strchr(end, '\0');
     }
-    REQUIRE_OUT(end != text && *end == '\0', STATUS_DATA,
-                "%s: attribute %s is \"%s\", expected a number", path, name, text);
+    REQUIRE(end != text && *end == '\0', STATUS_DATA,
+            "%s: attribute %s is \"%s\", expected a number", path, name, text);
     *value = number;
-out:
-    free(text);
-    return st;
+    return STATUS_OK;
 }
 
 /* A number of /data; one that only the root has is used, too. */
@@ -254,34 +245,31 @@ static int fbh5_parse_sixtieths(const char *text, double most, double *out)
 static status_t fbh5_read_angle(hid_t data, struct fbh5 *fbh5, const char *name, double most,
                                 double *out)
 {
-    status_t st = STATUS_OK;
-    char *text = NULL;
+    SCOPED(free_at) char *text = NULL;
     int found = 0;
     double value = 0;
     const char *unit = most == 24 ? "hours" : "degrees";
     *out = 0;
-    TRY_OUT(h5_find_text(data, fbh5->path, name, &text, &found));
+    TRY(h5_find_text(data, fbh5->path, name, &text, &found));
     if (found) {
-        TRY_OUT(fbh5_parse_sixtieths(text, most, out)
-                    ? STATUS_OK
-                    : assume(&fbh5->assumed, "%s is \"%s\", not %s: the position is unknown", name,
-                             text, unit));
-        goto out;
+        TRY(fbh5_parse_sixtieths(text, most, out)
+                ? STATUS_OK
+                : assume(&fbh5->assumed, "%s is \"%s\", not %s: the position is unknown", name,
+                         text, unit));
+        return STATUS_OK;
     }
-    TRY_OUT(fbh5_get_f64(data, fbh5, name, &value));
+    TRY(fbh5_get_f64(data, fbh5, name, &value));
     if (fabs(value) <= most) {
         *out = value;
     } else if (fbh5_unpack_sixtieths(value, most, out)) { /* as SIGPROC has them */
-        TRY_OUT(assume(&fbh5->assumed, "%s is %.12g, not %s: read as sixtieths (ddmmss.s)", name,
-                       value, unit));
+        TRY(assume(&fbh5->assumed, "%s is %.12g, not %s: read as sixtieths (ddmmss.s)", name, value,
+                   unit));
     } else {
         *out = 0;
-        TRY_OUT(assume(&fbh5->assumed, "%s is %.12g, not %s: the position is unknown", name, value,
-                       unit));
+        TRY(assume(&fbh5->assumed, "%s is %.12g, not %s: the position is unknown", name, value,
+                   unit));
     }
-out:
-    free(text);
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads an angle of /data, and compares it with that of the root. */
@@ -414,7 +402,6 @@ static const double rounding_days = 4e-11; /* some steps of an MJD as a double *
  * `of` ends their names. */
 static status_t stated_compare_counts(hid_t object, const char *of, struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
     const struct {
         const char *name;
         uint64_t value;
@@ -423,24 +410,21 @@ static status_t stated_compare_counts(hid_t object, const char *of, struct fbh5 
                   {"nifs", fbh5->nifs, 0},
                   {"nbits", fbh5_bits(fbh5), 0},
                   {"nsamples", fbh5->rows, 1}};
-    char *text = NULL;
+    SCOPED(free_at) char *text = NULL;
     int64_t type = 1;
     int found = 0;
     for (size_t i = 0; i < sizeof stated / sizeof *stated; i++) {
         double number = (double)stated[i].value;
-        TRY_OUT(fbh5_find_number(object, fbh5->path, stated[i].name, &number, &found));
-        TRY_OUT(assume_if(number != (double)stated[i].value && (number != 0 || !stated[i].is_unset),
-                          &fbh5->assumed, "%s%s is %.15g, but /data has %llu: this is used",
-                          stated[i].name, of, number, (unsigned long long)stated[i].value));
+        TRY(fbh5_find_number(object, fbh5->path, stated[i].name, &number, &found));
+        TRY(assume_if(number != (double)stated[i].value && (number != 0 || !stated[i].is_unset),
+                      &fbh5->assumed, "%s%s is %.15g, but /data has %llu: this is used",
+                      stated[i].name, of, number, (unsigned long long)stated[i].value));
     }
-    TRY_OUT(h5_find_text(object, fbh5->path, "data_type", &text, &found));
-    TRY_OUT(found ? STATUS_OK : h5_get_i64(object, fbh5->path, "data_type", &type, &found));
-    TRY_OUT(assume_if(type != 0 && type != 1, &fbh5->assumed,
-                      "data_type%s is %lld, not that of a filterbank (1): read as one", of,
-                      (long long)type));
-out:
-    free(text);
-    return st;
+    TRY(h5_find_text(object, fbh5->path, "data_type", &text, &found));
+    TRY(found ? STATUS_OK : h5_get_i64(object, fbh5->path, "data_type", &type, &found));
+    return assume_if(type != 0 && type != 1, &fbh5->assumed,
+                     "data_type%s is %lld, not that of a filterbank (1): read as one", of,
+                     (long long)type);
 }
 
 /* Counts of channels and polarisations that are lengths of other dimensions of /data. */
@@ -504,7 +488,6 @@ out:
 /* Attributes of the root that repeat those of /data. */
 static status_t stated_compare_root(hid_t file, hid_t data, struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
     const struct {
         const char *name;
         double close; /* a tenth of a channel over the band, or of a row over all rows */
@@ -512,25 +495,22 @@ static status_t stated_compare_root(hid_t file, hid_t data, struct fbh5 *fbh5)
                   {"foff", 0.1 * fabs(fbh5->foff_mhz) / fbh5->nchannels},
                   {"tsamp", 0.1 * fbh5->time.step / (double)fbh5->rows},
                   {"tstart", fmax(fbh5->time.step / 86400, rounding_days)}};
-    char *where = NULL;
-    TRY_OUT(memory_format(&where, "%s: root", fbh5->path));
-    TRY_OUT(stated_compare_counts(file, " of the root", fbh5));
+    SCOPED(free_at) char *where = NULL;
+    TRY(memory_format(&where, "%s: root", fbh5->path));
+    TRY(stated_compare_counts(file, " of the root", fbh5));
     for (size_t i = 0; i < sizeof stated / sizeof *stated; i++) {
         double one = 0;
         double other = 0;
         int found = 0;
         int has_other = 0;
-        TRY_OUT(fbh5_find_number(file, where, stated[i].name, &other, &has_other));
-        TRY_OUT(has_other ? fbh5_find_number(data, fbh5->path, stated[i].name, &one, &found)
-                          : STATUS_OK);
-        REQUIRE_OUT(
-            !found || fabs(one - other) <= stated[i].close, STATUS_DATA,
-            "%s: %s of /data is %.15g, but %s of the root %.15g: delete the wrong attribute",
-            fbh5->path, stated[i].name, one, stated[i].name, other);
+        TRY(fbh5_find_number(file, where, stated[i].name, &other, &has_other));
+        TRY(has_other ? fbh5_find_number(data, fbh5->path, stated[i].name, &one, &found)
+                      : STATUS_OK);
+        REQUIRE(!found || fabs(one - other) <= stated[i].close, STATUS_DATA,
+                "%s: %s of /data is %.15g, but %s of the root %.15g: delete the wrong attribute",
+                fbh5->path, stated[i].name, one, stated[i].name, other);
     }
-out:
-    free(where);
-    return st;
+    return STATUS_OK;
 }
 
 /* An axis: its first value, and the mean step. */
@@ -544,35 +524,32 @@ struct stated_axis {
 static status_t stated_read_axis(hid_t file, const char *path, const char *name, uint64_t count,
                                  struct stated_axis *out)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset axis = {0};
+    SCOPED(h5_dataset_close) struct h5_dataset axis = {0};
     double values[3];
     const hsize_t places[3] = {0, 1, count - 1};
     const hsize_t one = 1;
-    TRY_OUT(h5_has(file, path, name, &out->is_there));
+    TRY(h5_has(file, path, name, &out->is_there));
     if (!out->is_there || count < 3) {
         out->is_there = 0;
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(h5_dataset_open(file, path, name, &axis));
+    TRY(h5_dataset_open(file, path, name, &axis));
     H5T_class_t class = H5Tget_class(axis.type);
     out->is_there = axis.rank == 1 && axis.count == count && h5_offset(axis.id) != HADDR_UNDEF &&
                     (class == H5T_FLOAT || class == H5T_INTEGER);
     if (!out->is_there) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(h5_refuse_external(axis.id, path, name));
+    TRY(h5_refuse_external(axis.id, path, name));
     for (int i = 0; i < 3; i++) {
-        TRY_OUT(h5_dataset_read_part(&axis, &places[i], &one, H5T_NATIVE_DOUBLE, &values[i],
-                                     "%s: /%s", path, name));
+        TRY(h5_dataset_read_part(&axis, &places[i], &one, H5T_NATIVE_DOUBLE, &values[i], "%s: /%s",
+                                 path, name));
     }
     out->first = values[0];
     out->mean = (values[2] - values[0]) / (double)(count - 1);
     out->is_there = isfinite(out->mean) && fabs(out->mean) > 0;
     out->is_even = fabs((values[1] - values[0]) / out->mean - 1) < 1e-3;
-out:
-    h5_dataset_close(&axis);
-    return st;
+    return STATUS_OK;
 }
 
 /* Whether the mean of `count` steps is another one: by a tenth of a step over all of them; of
@@ -629,23 +606,19 @@ static status_t stated_note_unused(hid_t file, hid_t data, struct fbh5 *fbh5)
                   {"add_offset", 0, "numbers are read as they are stored"},
                   {"_FillValue", NAN, "such numbers are values"},
                   {"missing_value", NAN, "such numbers are values"}};
-    status_t st = STATUS_OK;
-    struct h5_dataset mask = {0};
+    SCOPED(h5_dataset_close) struct h5_dataset mask = {0};
     int has_mask = 0;
     for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) {
         double number = unused[i].plain;
-        TRY_OUT(fbh5_find_number(data, fbh5->path, unused[i].name, &number, &(int){0}));
-        TRY_OUT(assume_if(isfinite(number) && number != unused[i].plain, &fbh5->assumed,
-                          "%s %.9g of /data is not used: %s", unused[i].name, number,
-                          unused[i].are_read));
+        TRY(fbh5_find_number(data, fbh5->path, unused[i].name, &number, &(int){0}));
+        TRY(assume_if(isfinite(number) && number != unused[i].plain, &fbh5->assumed,
+                      "%s %.9g of /data is not used: %s", unused[i].name, number,
+                      unused[i].are_read));
     }
-    TRY_OUT(h5_has(file, fbh5->path, "mask", &has_mask));
-    TRY_OUT(has_mask ? h5_dataset_open(file, fbh5->path, "/mask", &mask) : STATUS_OK);
-    TRY_OUT(assume_if(has_mask && H5Dget_storage_size(mask.id) > 0, &fbh5->assumed,
-                      "/mask is not used: numbers that it marks are values"));
-out:
-    h5_dataset_close(&mask);
-    return st;
+    TRY(h5_has(file, fbh5->path, "mask", &has_mask));
+    TRY(has_mask ? h5_dataset_open(file, fbh5->path, "/mask", &mask) : STATUS_OK);
+    return assume_if(has_mask && H5Dget_storage_size(mask.id) > 0, &fbh5->assumed,
+                     "/mask is not used: numbers that it marks are values");
 }
 
 status_t fbh5_compare_stated(hid_t file, hid_t data, struct fbh5 *fbh5)

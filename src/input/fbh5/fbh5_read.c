@@ -243,24 +243,20 @@ out:
  * where numbers keep their type. */
 static status_t fbh5_read_doubles(fbh5_reader_t *reader, const struct fbh5_block *block, float *out)
 {
-    status_t st = STATUS_OK;
-    double *numbers = NULL;
+    SCOPED(free_at) double *numbers = NULL;
     uint64_t width = block->nifs * block->chans;
     uint64_t chunk = reader->fbh5->chunks.rows;
     uint64_t most = chunk * max_u64(SCRATCH / (chunk * width * sizeof *numbers), 1);
     struct fbh5_block part = *block;
-    TRY_OUT(
-        memory_aligned(min_u64(most, block->rows) * width, sizeof *numbers, "spectra", &numbers));
+    TRY(memory_aligned(min_u64(most, block->rows) * width, sizeof *numbers, "spectra", &numbers));
     for (uint64_t left = block->rows; left > 0; left -= part.rows, part.row += part.rows) {
         part.rows = min_u64(left, most - part.row % most);
-        TRY_OUT(fbh5_read_selected(reader, &part, H5T_NATIVE_DOUBLE, numbers));
+        TRY(fbh5_read_selected(reader, &part, H5T_NATIVE_DOUBLE, numbers));
         for (uint64_t i = 0; i < part.rows * width; i++) {
             *out++ = (float)numbers[i];
         }
     }
-out:
-    free(numbers);
-    return st;
+    return STATUS_OK;
 }
 
 /* Through HDF5, as they are in memory. */
@@ -421,28 +417,26 @@ static status_t fbh5_read_scales(const struct fbh5 *fbh5, int fd, uint64_t numbe
 static status_t fbh5_apply_steps(const struct fbh5 *fbh5, int fd, const struct fbh5_block *block,
                                  float *out)
 {
-    status_t st = STATUS_OK;
     const struct fbh5_steps *steps = &fbh5->steps;
     const struct steps_form form = {steps->bits, 0};
     uint64_t lines = block->nifs * block->chans;
     uint64_t bytes = steps->bits / 8;
     const char *stored = (const char *)out + block->rows * lines * (sizeof *out - bytes);
     uint64_t last = UINT64_MAX;
+    SCOPED(free_at)
     float *scale = NULL; /* and offset, and a row, which would else be written over */
-    TRY_OUT(memory_zeroed((size_t)lines, 2 * sizeof *scale + bytes, "scales", &scale));
+    TRY(memory_zeroed((size_t)lines, 2 * sizeof *scale + bytes, "scales", &scale));
     char *row = (char *)(scale + 2 * lines);
     for (uint64_t i = 0; i < block->rows; i++) {
         uint64_t number = min_u64((block->row + i) / steps->rows, steps->scales - 1);
         if (number != last) {
-            TRY_OUT(fbh5_read_scales(fbh5, fd, number, block, scale));
+            TRY(fbh5_read_scales(fbh5, fd, number, block, scale));
             last = number;
         }
         memcpy(row, stored + i * lines * bytes, (size_t)(lines * bytes));
         steps_load(form, row, (size_t)lines, scale, scale + lines, out + i * lines);
     }
-out:
-    free(scale);
-    return st;
+    return STATUS_OK;
 }
 
 status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *out)

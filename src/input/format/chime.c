@@ -234,29 +234,25 @@ static status_t chime_raw_open_files(const struct format_input *input,
 
 static status_t chime_raw_open(const struct format_input *input, struct archive **out)
 {
-    status_t st = STATUS_OK;
-    struct places places = {0};
+    SCOPED(places_free) struct places places = {0};
     struct job_layout layout = *input->layout;
     layout.freq.count = 0;
     layout.freq.rule.has_start = 0;
-    TRY_OUT(chime_raw_open_files(input, &layout, &places));
-    TRY_OUT(place_join(&places, PLACE_ANY, out));
+    TRY(chime_raw_open_files(input, &layout, &places));
+    TRY(place_join(&places, PLACE_ANY, out));
     /* The job's list of frequencies, if it has one, is of all files. */
     const struct job_layout_freq *freq = &input->layout->freq;
     uint64_t chans = (*out)->count[AXIS_CHAN];
     if (freq->count > 0) {
-        REQUIRE_OUT(freq->count == chans, STATUS_USAGE,
-                    "input.layout.freq_hz lists %u frequencies, but %s and the others have %" PRIu64
-                    " coarse channels",
-                    freq->count, (*out)->parts[0].path, chans);
+        REQUIRE(freq->count == chans, STATUS_USAGE,
+                "input.layout.freq_hz lists %u frequencies, but %s and the others have %" PRIu64
+                " coarse channels",
+                freq->count, (*out)->parts[0].path, chans);
         memcpy((*out)->freq_hz, freq->hz, (size_t)chans * sizeof *freq->hz);
     }
-    TRY_OUT(assume_unless(override_has(&layout, SAID_SIDEBAND), &(*out)->assumed,
-                          "sideband -1: taken from the second Nyquist zone that CHIME samples; the "
-                          "files do not say"));
-out:
-    places_free(&places);
-    return st;
+    return assume_unless(override_has(&layout, SAID_SIDEBAND), &(*out)->assumed,
+                         "sideband -1: taken from the second Nyquist zone that CHIME samples; the "
+                         "files do not say");
 }
 
 const struct format chime_raw_format = {
@@ -304,56 +300,47 @@ static status_t chime_beam_compare_starts(const struct fields *f, const struct c
 
 static status_t chime_beam_read_starts(struct fields *f, struct chime_beam *said)
 {
-    status_t st = STATUS_OK;
-    double *ctimes = NULL;
-    double *offsets = NULL;
+    SCOPED(free_at) double *ctimes = NULL;
+    SCOPED(free_at) double *offsets = NULL;
     size_t count[3] = {0};
     size_t earliest = 0;
     size_t latest = 0;
-    TRY_OUT(fields_u64s(f, "time0", "fpga_count", &said->counts, &count[0]));
-    TRY_OUT(fields_f64s(f, "time0", "ctime", &ctimes, &count[1]));
-    TRY_OUT(fields_f64s(f, "time0", "ctime_offset", &offsets, &count[2]));
-    REQUIRE_OUT(count[0] == said->dims[0] && count[0] > 0, STATUS_DATA,
-                "%s: /time0 has %zu values, /%s %" PRIu64 " coarse channels", f->path, count[0],
-                data, (uint64_t)said->dims[0]);
+    TRY(fields_u64s(f, "time0", "fpga_count", &said->counts, &count[0]));
+    TRY(fields_f64s(f, "time0", "ctime", &ctimes, &count[1]));
+    TRY(fields_f64s(f, "time0", "ctime_offset", &offsets, &count[2]));
+    REQUIRE(count[0] == said->dims[0] && count[0] > 0, STATUS_DATA,
+            "%s: /time0 has %zu values, /%s %" PRIu64 " coarse channels", f->path, count[0], data,
+            (uint64_t)said->dims[0]);
     for (size_t i = 0; i < count[0]; i++) {
-        REQUIRE_OUT(said->counts[i] < UINT64_C(1) << 62, STATUS_DATA,
-                    "%s: /time0: fpga_count of coarse channel %zu is %" PRIu64
-                    ", expected a count of samples",
-                    f->path, i, said->counts[i]);
+        REQUIRE(said->counts[i] < UINT64_C(1) << 62, STATUS_DATA,
+                "%s: /time0: fpga_count of coarse channel %zu is %" PRIu64
+                ", expected a count of samples",
+                f->path, i, said->counts[i]);
         earliest = said->counts[i] < said->counts[earliest] ? i : earliest;
         latest = said->counts[i] > said->counts[latest] ? i : latest;
     }
-    REQUIRE_OUT(said->counts[latest] - said->counts[earliest] < UINT64_C(1) << 40, STATUS_DATA,
-                "%s: /time0: coarse channels begin at samples %" PRIu64 " to %" PRIu64
-                ", more than a month apart",
-                f->path, said->counts[earliest], said->counts[latest]);
+    REQUIRE(said->counts[latest] - said->counts[earliest] < UINT64_C(1) << 40, STATUS_DATA,
+            "%s: /time0: coarse channels begin at samples %" PRIu64 " to %" PRIu64
+            ", more than a month apart",
+            f->path, said->counts[earliest], said->counts[latest]);
     said->first = said->counts[earliest];
-    TRY_OUT(override_has_rate(f->layout)
-                ? STATUS_OK
-                : chime_beam_compare_starts(f, said, ctimes, offsets, earliest));
-    TRY_OUT(chime_start(f, "ctime of /time0", ctimes[earliest], offsets[earliest]));
-out:
-    free(ctimes);
-    free(offsets);
-    return st;
+    TRY(override_has_rate(f->layout)
+            ? STATUS_OK
+            : chime_beam_compare_starts(f, said, ctimes, offsets, earliest));
+    return chime_start(f, "ctime of /time0", ctimes[earliest], offsets[earliest]);
 }
 
 /* Numbers of channels that are not all alike, which no writer of them leaves. */
 static status_t chime_beam_check_numbers(const struct fields *f)
 {
-    status_t st = STATUS_OK;
-    uint64_t *numbers = NULL;
+    SCOPED(free_at) uint64_t *numbers = NULL;
     size_t count = 0;
     int differ = 0;
-    TRY_OUT(fields_u64s(f, "index_map/freq", "id", &numbers, &count));
+    TRY(fields_u64s(f, "index_map/freq", "id", &numbers, &count));
     for (size_t i = 1; i < count; i++) {
         differ = differ || numbers[i] != numbers[0];
     }
-    TRY_OUT(differ ? chime_check_numbers(f, numbers, count) : STATUS_OK);
-out:
-    free(numbers);
-    return st;
+    return differ ? chime_check_numbers(f, numbers, count) : STATUS_OK;
 }
 
 static status_t chime_beam_fill(struct fields *f, struct chime_beam *said)

@@ -17,16 +17,13 @@ enum { MOST_HEADER = 16 << 20 };
 /* Lines of keys and values, with HDR_SIZE among them. */
 static status_t dada_recognise(const char *path, int *is_it)
 {
-    status_t st = STATUS_OK;
-    struct text head = {0};
-    TRY_OUT(dada_head(path, DADA_HEADER, &head, NULL));
+    SCOPED(text_free) struct text head = {0};
+    TRY(dada_head(path, DADA_HEADER, &head, NULL));
     const struct ascii header = {path, 0, head.data, head.length, 0};
     *is_it = (ascii_find(&header, "HDR_SIZE", NULL) || ascii_find(&header, "HDR_VERSION", NULL)) &&
              (ascii_find(&header, "NBIT", NULL) || ascii_find(&header, "NCHAN", NULL) ||
               ascii_find(&header, "UTC_START", NULL) || ascii_find(&header, "DATAFILE", NULL));
-out:
-    text_free(&head);
-    return st;
+    return STATUS_OK;
 }
 
 /* Bytes of samples after the header: not more than FILE_SIZE, which is without the header. Files
@@ -220,9 +217,8 @@ static status_t dada_add_samples(const struct dada *dada, struct archive_part *p
 
 static status_t dada_describe(const struct dada *dada, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     const struct ascii *header = &dada->header;
-    struct job_layout own = {.files_along = dada->layout->files_along};
+    SCOPED(override_free) struct job_layout own = {.files_along = dada->layout->files_along};
     const struct recorder_number number = {.bits = dada->bits,
                                            .is_complex = dada->is_complex,
                                            .nibbles = {dada->is_offset, 0},
@@ -238,55 +234,44 @@ static status_t dada_describe(const struct dada *dada, struct archive *archive)
     own.has_dc = own.is_dc_at_edge = dada->is_dc_at_edge;
     own.has_oversampling = dada->oversample.num > dada->oversample.den;
     own.oversample = dada->oversample;
-    TRY_OUT(memory_text("samples", &own.dataset));
-    TRY_OUT(ascii_text(header, "TELESCOPE", &own.sky.telescope));
-    TRY_OUT(ascii_text(header, "SOURCE", &own.sky.source));
-    TRY_OUT(recorder_set_band(dada->centre_hz, dada->width_hz, dada->channels, &own));
+    TRY(memory_text("samples", &own.dataset));
+    TRY(ascii_text(header, "TELESCOPE", &own.sky.telescope));
+    TRY(ascii_text(header, "SOURCE", &own.sky.source));
+    TRY(recorder_set_band(dada->centre_hz, dada->width_hz, dada->channels, &own));
     own.sideband = dada->is_upper ? 1 : own.sideband;
     archive->sky.has_position =
         ascii_position(header, "RA", "DEC", &archive->sky.ra_deg, &archive->sky.dec_deg);
-    TRY_OUT(recorder_describe(dada->layout, &number, &own, archive));
+    TRY(recorder_describe(dada->layout, &number, &own, archive));
     /* Files of one observation are placed by OBS_OFFSET even if nothing says when it began. */
     archive->states.start = archive->states.start || dada->has_offset;
-    TRY_OUT(dada_add_samples(dada, &archive->parts[0]));
-out:
-    override_free(&own);
-    return st;
+    return dada_add_samples(dada, &archive->parts[0]);
 }
 
 static status_t dada_open_file(const char *path, const struct job_layout *layout,
                                struct archive **out)
 {
-    status_t st = STATUS_OK;
     struct dada dada = {.path = path, .layout = layout};
-    struct text text = {0};
-    int fd = -1;
-    TRY_OUT(archive_create(path, out));
+    SCOPED(text_free) struct text text = {0};
+    SCOPED(file_close_at) int fd = -1;
+    TRY(archive_create(path, out));
     struct archive *archive = *out;
-    TRY_OUT(memory_text("PSRDADA", &archive->layout));
-    TRY_OUT(recorder_open(&archive->parts[0], &fd, &dada.file_bytes));
+    TRY(memory_text("PSRDADA", &archive->layout));
+    TRY(recorder_open(&archive->parts[0], &fd, &dada.file_bytes));
     dada.assumed = &archive->assumed;
-    TRY_OUT(dada_read_header(&dada, &text));
-    TRY_OUT(dada_check_frames(&dada, fd));
-    TRY_OUT(dada_describe(&dada, archive));
-out:
-    text_free(&text);
-    file_close(fd);
-    return st;
+    TRY(dada_read_header(&dada, &text));
+    TRY(dada_check_frames(&dada, fd));
+    return dada_describe(&dada, archive);
 }
 
 /* Reads the number of a file in its sequence, if it has one. */
 static status_t dada_read_number(const char *path, uint64_t *number, int *found)
 {
-    status_t st = STATUS_OK;
-    struct text text = {0};
+    SCOPED(text_free) struct text text = {0};
     char word[ASCII_VALUE];
-    TRY_OUT(dada_head(path, DADA_HEADER, &text, NULL));
+    TRY(dada_head(path, DADA_HEADER, &text, NULL));
     const struct ascii header = {path, 0, text.data, strnlen(text.data, text.length), 0};
     *found = dada_find(&header, "FILE_NUMBER", word) && units_parse_u64(word, number);
-out:
-    text_free(&text);
-    return st;
+    return STATUS_OK;
 }
 
 /* Files in the order of their times are in that of their numbers. */

@@ -39,27 +39,23 @@ static const char *dada_key_of(const char *line, size_t length)
 
 status_t dada_head(const char *path, size_t most, struct text *out, char **assumed)
 {
-    status_t st = STATUS_OK;
-    struct text changed = {0};
-    TRY_OUT(recorder_head(path, most, out));
+    SCOPED(text_free) struct text changed = {0};
+    TRY(recorder_head(path, most, out));
     const struct ascii header = {path, 0, out->data, out->length, 0};
     const char *end = out->data + out->length;
     for (char *line = out->data; line < end;) {
         char *newline = memchr(line, '\n', (size_t)(end - line));
         const char *key = dada_key_of(line, (size_t)((newline ? newline : end) - line));
         if (key && !ascii_find(&header, key, NULL)) {
-            TRY_OUT(text_add(&changed, "%s%.*s", changed.length > 0 ? ", " : "", (int)strlen(key),
-                             line));
+            TRY(text_add(&changed, "%s%.*s", changed.length > 0 ? ", " : "", (int)strlen(key),
+                         line));
             memcpy(line, key, strlen(key));
         }
         line = newline ? newline + 1 : out->data + out->length;
     }
-    TRY_OUT(assume_if(changed.length > 0 && assumed, assumed,
-                      "keys that PSRDADA has in capitals are in lower case, and read: %s",
-                      changed.data));
-out:
-    text_free(&changed);
-    return st;
+    return assume_if(changed.length > 0 && assumed, assumed,
+                     "keys that PSRDADA has in capitals are in lower case, and read: %s",
+                     changed.data);
 }
 
 static const double seconds_a_day = 86400;

@@ -161,37 +161,31 @@ static status_t dataset_check_parts(hid_t type, const char *where, const struct 
 static status_t dataset_read_type(hid_t dataset, const char *where, const struct job_layout *layout,
                                   struct archive *archive)
 {
-    status_t st = STATUS_OK;
-    hid_t second = -1;
-    hid_t number = -1;
-    hid_t type = H5Dget_type(dataset);
-    H5_TRY_OUT(type, "%s: its type cannot be read", where);
+    SCOPED(h5_close_at) hid_t second = -1;
+    SCOPED(h5_close_at) hid_t number = -1;
+    SCOPED(h5_close_at) hid_t type = H5Dget_type(dataset);
+    H5_TRY(type, "%s: its type cannot be read", where);
     archive->stored.is_compound = H5Tget_class(type) == H5T_COMPOUND;
     archive->format = SAMPLE_F32; /* unless they are pairs of 4 bits: numbers_settle() finds it */
     if (archive->stored.is_compound) {
-        REQUIRE_OUT(H5Tget_nmembers(type) == 2, STATUS_DATA,
-                    "%s: its compound has %d %s, expected 2 (real, imaginary)", where,
-                    H5Tget_nmembers(type),
-                    units_plural((uint64_t)H5Tget_nmembers(type), "member", "members"));
+        REQUIRE(H5Tget_nmembers(type) == 2, STATUS_DATA,
+                "%s: its compound has %d %s, expected 2 (real, imaginary)", where,
+                H5Tget_nmembers(type),
+                units_plural((uint64_t)H5Tget_nmembers(type), "member", "members"));
         number = H5Tget_member_type(type, 0);
         second = H5Tget_member_type(type, 1);
-        REQUIRE_OUT(H5Tequal(number, second) > 0, STATUS_DATA,
-                    "%s: the two members of its compound differ in type", where);
-        REQUIRE_OUT(dataset_has_two_places(type, H5Tget_size(number)), STATUS_DATA,
-                    "%s: the members of its compound, at bytes %zu and %zu of %zu, are not side by "
-                    "side in it",
-                    where, H5Tget_member_offset(type, 0), H5Tget_member_offset(type, 1),
-                    H5Tget_size(type));
-        TRY_OUT(dataset_check_parts(type, where, layout));
+        REQUIRE(H5Tequal(number, second) > 0, STATUS_DATA,
+                "%s: the two members of its compound differ in type", where);
+        REQUIRE(dataset_has_two_places(type, H5Tget_size(number)), STATUS_DATA,
+                "%s: the members of its compound, at bytes %zu and %zu of %zu, are not side by "
+                "side in it",
+                where, H5Tget_member_offset(type, 0), H5Tget_member_offset(type, 1),
+                H5Tget_size(type));
+        TRY(dataset_check_parts(type, where, layout));
     } else {
         number = H5Tcopy(type);
     }
-    TRY_OUT(dataset_read_number_type(number, where, layout, archive));
-out:
-    h5_close(second);
-    h5_close(number);
-    h5_close(type);
-    return st;
+    return dataset_read_number_type(number, where, layout, archive);
 }
 
 /* A missing value that no sample can have would be ignored silently: before numbers_settle(). Fails
@@ -278,24 +272,20 @@ static int dataset_is_dense(hid_t dataset, const struct archive *archive)
 
 status_t dataset_open(hid_t file, const char *path, const char *name, hid_t *out)
 {
-    status_t st = STATUS_OK;
-    struct text names = {0};
-    hid_t dataset = -1;
+    SCOPED(text_free) struct text names = {0};
+    SCOPED(h5_close_at) hid_t dataset = -1;
     int is_there = 0;
     const struct links_request request = {.file = file, .path = path, .name = name};
     apart_at("%s: %s", path, name);
-    TRY_OUT(links_open(&request, &dataset, &is_there));
+    TRY(links_open(&request, &dataset, &is_there));
     if (!is_there || H5Iget_type(dataset) != H5I_DATASET) {
-        TRY_OUT(holds_names(file, path, &names));
-        FAIL_OUT(STATUS_DATA, "%s contains no dataset %s; it contains %s", path, name,
-                 names.length ? names.data : "none at all");
+        TRY(holds_names(file, path, &names));
+        return report_fail(STATUS_DATA, "%s contains no dataset %s; it contains %s", path, name,
+                           names.length ? names.data : "none at all");
     }
-    TRY_OUT(h5_require_header(dataset, name));
+    TRY(h5_require_header(dataset, name));
     *out = h5_move(&dataset);
-out:
-    h5_close(dataset);
-    text_free(&names);
-    return st;
+    return STATUS_OK;
 }
 
 /* "2048 x 2 x 32" */
@@ -335,61 +325,55 @@ static status_t dataset_add_joined(const struct axes_text *axes, uint32_t dim, u
 static status_t dataset_read_axes(hid_t dataset, const char *where, const char *axes_text,
                                   uint32_t in_byte, uint64_t *pieces, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     struct axes_text axes;
     char message[200];
     char shape[160];
     hsize_t dims[H5S_MAX_RANK] = {0};
-    hid_t space = H5Dget_space(dataset);
+    SCOPED(h5_close_at) hid_t space = H5Dget_space(dataset);
     int ndims = H5Sget_simple_extent_ndims(space);
-    REQUIRE_OUT(axes_text_parse(axes_text, &axes, message), STATUS_DATA, "%s: axes \"%s\": %s",
-                where, axes_text, message);
-    REQUIRE_OUT(ndims >= 0, STATUS_DATA, "%s: its shape cannot be read", where);
+    REQUIRE(axes_text_parse(axes_text, &axes, message), STATUS_DATA, "%s: axes \"%s\": %s", where,
+            axes_text, message);
+    REQUIRE(ndims >= 0, STATUS_DATA, "%s: its shape cannot be read", where);
     H5Sget_simple_extent_dims(space, dims, NULL);
     dataset_shape_text(dims, ndims, shape, sizeof shape);
-    REQUIRE_OUT(ndims == (int)axes.ndims, STATUS_DATA,
-                "%s has %d dimensions (%s), but axes names %u (%s)", where, ndims, shape,
-                axes.ndims, axes_text);
+    REQUIRE(ndims == (int)axes.ndims, STATUS_DATA,
+            "%s has %d dimensions (%s), but axes names %u (%s)", where, ndims, shape, axes.ndims,
+            axes_text);
     uint64_t elements = 1;
     *pieces = axes_text_in_pieces(&axes) ? dims[0] : 0;
     for (uint32_t i = 0; i < axes.ndims; i++) {
         dims[i] *= i + 1 == axes.ndims && dims[i] < UINT64_C(1) << 58 ? in_byte : 1;
-        REQUIRE_OUT(dims[i] > 0, STATUS_DATA, "%s contains no samples: its shape is %s", where,
-                    shape);
-        REQUIRE_OUT(multiply_u64(elements, dims[i], &elements) && elements < UINT64_C(1) << 58,
-                    STATUS_DATA, "%s: its shape %s is absurd", where, shape);
-        REQUIRE_OUT(i > 0 || *pieces == 0 || axes.dim[0].size[0] == 0 ||
-                        axes.dim[0].size[0] == *pieces,
-                    STATUS_DATA, "%s: dimension 0 has %" PRIu64 " elements, axes says %" PRIu64,
-                    where, *pieces, axes.dim[0].size[0]);
+        REQUIRE(dims[i] > 0, STATUS_DATA, "%s contains no samples: its shape is %s", where, shape);
+        REQUIRE(multiply_u64(elements, dims[i], &elements) && elements < UINT64_C(1) << 58,
+                STATUS_DATA, "%s: its shape %s is absurd", where, shape);
+        REQUIRE(i > 0 || *pieces == 0 || axes.dim[0].size[0] == 0 || axes.dim[0].size[0] == *pieces,
+                STATUS_DATA, "%s: dimension 0 has %" PRIu64 " elements, axes says %" PRIu64, where,
+                *pieces, axes.dim[0].size[0]);
         if (i == 0 && *pieces > 0) {
             continue;
         }
         if (axes.dim[i].part[0] == AXIS_TIME) {
             archive->shape.time_dim = i;
         }
-        TRY_OUT(dataset_add_joined(&axes, i, dims[i], where, archive));
+        TRY(dataset_add_joined(&axes, i, dims[i], where, archive));
     }
     for (uint32_t i = 0; i < archive->shape.ndims; i++) {
         enum axis axis = archive->shape.dims[i].axis;
         archive->present[axis] = 1;
         uint64_t names = archive->names[axis] ? archive->count[axis] : 0;
-        REQUIRE_OUT(names == 0 || names == archive->shape.dims[i].size, STATUS_DATA,
-                    "%s has %" PRIu64 " of axis %s, but /%s names %" PRIu64, where,
-                    archive->shape.dims[i].size, axis_name(axis), axis_name(axis), names);
+        REQUIRE(names == 0 || names == archive->shape.dims[i].size, STATUS_DATA,
+                "%s has %" PRIu64 " of axis %s, but /%s names %" PRIu64, where,
+                archive->shape.dims[i].size, axis_name(axis), axis_name(axis), names);
         archive->count[axis] = archive->shape.dims[i].size;
     }
     for (int i = 0; i < AXIS_KINDS; i++) {
-        REQUIRE_OUT(archive->present[i] || archive->count[i] == 1, STATUS_DATA,
-                    "%s: axes (%s) names no %s, but /%s names %" PRIu64, where, axes_text,
-                    axis_name((enum axis)i), axis_name((enum axis)i), archive->count[i]);
+        REQUIRE(archive->present[i] || archive->count[i] == 1, STATUS_DATA,
+                "%s: axes (%s) names no %s, but /%s names %" PRIu64, where, axes_text,
+                axis_name((enum axis)i), axis_name((enum axis)i), archive->count[i]);
     }
-    REQUIRE_OUT(!archive->present[AXIS_REIM] || archive->count[AXIS_REIM] == 2, STATUS_DATA,
-                "%s: axis reim has %" PRIu64 " elements, expected 2 (shape %s)", where,
-                archive->count[AXIS_REIM], shape);
-out:
-    h5_close(space);
-    return st;
+    return REQUIRED(!archive->present[AXIS_REIM] || archive->count[AXIS_REIM] == 2, STATUS_DATA,
+                    "%s: axis reim has %" PRIu64 " elements, expected 2 (shape %s)", where,
+                    archive->count[AXIS_REIM], shape);
 }
 
 status_t dataset_take_words(const struct job_layout *layout, struct archive *archive)
@@ -522,49 +506,42 @@ status_t dataset_settle_frequencies(const struct job_layout *layout, const char 
 static status_t dataset_describe_said(hid_t file, const struct job_layout *layout, const char *keys,
                                       struct archive *archive)
 {
-    status_t st = STATUS_OK;
-    hid_t dataset = -1;
+    SCOPED(h5_close_at) hid_t dataset = -1;
     uint64_t pieces = 0;
     char where[1200];
     struct archive_part *part = &archive->parts[0];
     snprintf(where, sizeof where, "%s: %s", part->path, layout->dataset);
-    TRY_OUT(dataset_open(file, part->path, layout->dataset, &dataset));
-    TRY_OUT(dataset_take_words(layout, archive));
-    TRY_OUT(dataset_read_axes(dataset, where, layout->axes, dataset_numbers_in_element(layout),
-                              &pieces, archive));
-    TRY_OUT(dataset_read_type(dataset, where, layout, archive));
-    TRY_OUT(dataset_settle_domain(layout, where, archive));
-    TRY_OUT(dataset_check_missing_value(where, keys, archive));
-    TRY_OUT(dataset_settle_frequencies(layout, where, archive));
+    TRY(dataset_open(file, part->path, layout->dataset, &dataset));
+    TRY(dataset_take_words(layout, archive));
+    TRY(dataset_read_axes(dataset, where, layout->axes, dataset_numbers_in_element(layout), &pieces,
+                          archive));
+    TRY(dataset_read_type(dataset, where, layout, archive));
+    TRY(dataset_settle_domain(layout, where, archive));
+    TRY(dataset_check_missing_value(where, keys, archive));
+    TRY(dataset_settle_frequencies(layout, where, archive));
     uint64_t steps = archive->count[AXIS_TIME];
     archive->count[AXIS_TIME] *= pieces > 0 ? pieces : 1;
     part->samples = archive->count[AXIS_TIME];
     if (layout->said[SAID_FIRST_SAMPLE].attribute) {
         part->first_sample = layout->time.first_sample[0];
     }
-    TRY_OUT(layout->parts[0] ? memory_text(layout->dataset, &part->dataset) : STATUS_OK);
-    TRY_OUT(dataset_locate(dataset, archive, dataset_numbers_in_element(layout), part));
-    TRY_OUT(pieces > 0 ? dataset_cut_pieces(where, pieces, steps, archive->shape.time_dim, part)
-                       : STATUS_OK);
-    TRY_OUT(numbers_settle(archive));
+    TRY(layout->parts[0] ? memory_text(layout->dataset, &part->dataset) : STATUS_OK);
+    TRY(dataset_locate(dataset, archive, dataset_numbers_in_element(layout), part));
+    TRY(pieces > 0 ? dataset_cut_pieces(where, pieces, steps, archive->shape.time_dim, part)
+                   : STATUS_OK);
+    TRY(numbers_settle(archive));
     h5_try_chunks(dataset, part->path, layout->dataset);
-out:
-    h5_close(dataset);
-    return st;
+    return STATUS_OK;
 }
 
 status_t dataset_describe(hid_t file, const struct job_layout *layout, const char *keys,
                           struct archive *archive)
 {
-    status_t st = STATUS_OK;
-    struct job_layout own = {.automatic = 0};
+    SCOPED(override_free) struct job_layout own = {.automatic = 0};
     struct archive_part *part = &archive->parts[0];
-    TRY_OUT(override_layout(layout, &own));
-    TRY_OUT(said_fill(file, part->path, keys, &own, &part->storage));
-    TRY_OUT(dataset_describe_said(file, &own, keys, archive));
-out:
-    override_free(&own);
-    return st;
+    TRY(override_layout(layout, &own));
+    TRY(said_fill(file, part->path, keys, &own, &part->storage));
+    return dataset_describe_said(file, &own, keys, archive);
 }
 
 /* HDF5 files of no known format, as the job's input.layout describes them. */

@@ -123,19 +123,15 @@ static status_t digital_rf_check_shape(const struct fields *f, const char *objec
 /* Checks the shape, and that the epoch is 1970. */
 static status_t digital_rf_check_words(const struct fields *f, const struct digital_rf_file *file)
 {
-    status_t st = STATUS_OK;
-    char *epoch = NULL;
-    TRY_OUT(digital_rf_check_shape(f, "rf_data", file));
-    TRY_OUT(fields_text(f, "rf_data", "epoch", &epoch, NULL));
-    REQUIRE_OUT(!epoch || strncmp(epoch, "1970-01-01T00:00:00", 19) == 0 ||
-                    override_has(f->layout, SAID_START),
-                STATUS_DATA,
-                "%s: samples are counted from the epoch %s, expected 1970-01-01T00:00:00Z: "
-                "input.layout.start says when the first was taken",
-                f->path, epoch);
-out:
-    free(epoch);
-    return st;
+    SCOPED(free_at) char *epoch = NULL;
+    TRY(digital_rf_check_shape(f, "rf_data", file));
+    TRY(fields_text(f, "rf_data", "epoch", &epoch, NULL));
+    return REQUIRED(!epoch || strncmp(epoch, "1970-01-01T00:00:00", 19) == 0 ||
+                        override_has(f->layout, SAID_START),
+                    STATUS_DATA,
+                    "%s: samples are counted from the epoch %s, expected 1970-01-01T00:00:00Z: "
+                    "input.layout.start says when the first was taken",
+                    f->path, epoch);
 }
 
 /* Rows of the index: (first sample, row of rf_data), both ascending. Those that go on where the one
@@ -143,40 +139,37 @@ out:
 static status_t digital_rf_read_index(const struct fields *f, uint64_t rows,
                                       struct digital_rf_file *out)
 {
-    status_t st = STATUS_OK;
-    uint64_t *index = NULL;
+    SCOPED(free_at) uint64_t *index = NULL;
     size_t count = 0;
     hsize_t dims[2];
-    TRY_OUT(fields_shape(f, "rf_data_index", 2, dims));
-    TRY_OUT(fields_u64s(f, "rf_data_index", NULL, &index, &count));
-    REQUIRE_OUT(dims[1] == 2 && dims[0] >= 1 && index[1] == 0, STATUS_DATA,
-                "%s: /rf_data_index is %" PRIu64 " x %" PRIu64
-                ", expected rows (first sample, row of rf_data), the first for row 0",
-                f->path, (uint64_t)dims[0], (uint64_t)dims[1]);
+    TRY(fields_shape(f, "rf_data_index", 2, dims));
+    TRY(fields_u64s(f, "rf_data_index", NULL, &index, &count));
+    REQUIRE(dims[1] == 2 && dims[0] >= 1 && index[1] == 0, STATUS_DATA,
+            "%s: /rf_data_index is %" PRIu64 " x %" PRIu64
+            ", expected rows (first sample, row of rf_data), the first for row 0",
+            f->path, (uint64_t)dims[0], (uint64_t)dims[1]);
     size_t blocks = (size_t)dims[0];
-    TRY_OUT(memory_zeroed(blocks, sizeof *out->blocks, "blocks", &out->blocks));
+    TRY(memory_zeroed(blocks, sizeof *out->blocks, "blocks", &out->blocks));
     for (size_t i = 0; i < blocks; i++) {
         uint64_t sample = index[2 * i];
         uint64_t row = index[2 * i + 1];
         uint64_t next = i + 1 < blocks ? index[2 * i + 3] : rows;
         struct digital_rf_block *last = out->nblocks > 0 ? &out->blocks[out->nblocks - 1] : NULL;
-        REQUIRE_OUT(next > row && next <= rows && sample < UINT64_C(1) << 62, STATUS_DATA,
-                    "%s: /rf_data_index: block %zu begins at row %" PRIu64 ", the next at %" PRIu64
-                    ", of %" PRIu64 " rows",
-                    f->path, i, row, next, rows);
-        REQUIRE_OUT(!last || sample >= last->sample + last->count, STATUS_DATA,
-                    "%s: /rf_data_index: block %zu begins with sample %" PRIu64
-                    ", the one before ends with %" PRIu64,
-                    f->path, i, sample, last ? last->sample + last->count - 1 : 0);
+        REQUIRE(next > row && next <= rows && sample < UINT64_C(1) << 62, STATUS_DATA,
+                "%s: /rf_data_index: block %zu begins at row %" PRIu64 ", the next at %" PRIu64
+                ", of %" PRIu64 " rows",
+                f->path, i, row, next, rows);
+        REQUIRE(!last || sample >= last->sample + last->count, STATUS_DATA,
+                "%s: /rf_data_index: block %zu begins with sample %" PRIu64
+                ", the one before ends with %" PRIu64,
+                f->path, i, sample, last ? last->sample + last->count - 1 : 0);
         if (last && sample == last->sample + last->count) {
             last->count += next - row;
         } else {
             out->blocks[out->nblocks++] = (struct digital_rf_block){sample, row, next - row};
         }
     }
-out:
-    free(index);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t digital_rf_read_cadence(const struct fields *f, const char *object, uint64_t *out)
@@ -190,26 +183,21 @@ static status_t digital_rf_read_cadence(const struct fields *f, const char *obje
 
 static status_t digital_rf_read(const struct fields *f, struct digital_rf_file *out)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset data = {0};
+    SCOPED(h5_dataset_close) struct h5_dataset data = {0};
     int64_t is_continuous = 0;
     int found = 0;
-    TRY_OUT(digital_rf_read_rate(f, &out->rate));
-    TRY_OUT(h5_dataset_open(f->file, f->path, "rf_data", &data));
-    REQUIRE_OUT((data.rank == 1 || data.rank == 2) && data.dims[0] > 0, STATUS_DATA,
-                "%s: /rf_data has %d dimensions, expected [samples][subchannels]", f->path,
-                data.rank);
+    TRY(digital_rf_read_rate(f, &out->rate));
+    TRY(h5_dataset_open(f->file, f->path, "rf_data", &data));
+    REQUIRE((data.rank == 1 || data.rank == 2) && data.dims[0] > 0, STATUS_DATA,
+            "%s: /rf_data has %d dimensions, expected [samples][subchannels]", f->path, data.rank);
     out->rank = data.rank;
     out->subchannels = data.rank == 2 ? data.dims[1] : 1;
     out->is_complex = H5Tget_class(data.type) == H5T_COMPOUND;
-    TRY_OUT(digital_rf_check_words(f, out));
-    TRY_OUT(digital_rf_read_cadence(f, "rf_data", &out->cadence_ms));
-    TRY_OUT(fields_i64(f, "rf_data", "is_continuous", &is_continuous, &found));
+    TRY(digital_rf_check_words(f, out));
+    TRY(digital_rf_read_cadence(f, "rf_data", &out->cadence_ms));
+    TRY(fields_i64(f, "rf_data", "is_continuous", &is_continuous, &found));
     out->is_continuous = found ? is_continuous != 0 : -1;
-    TRY_OUT(digital_rf_read_index(f, data.dims[0], out));
-out:
-    h5_dataset_close(&data);
-    return st;
+    return digital_rf_read_index(f, data.dims[0], out);
 }
 
 /* The archive's one part becomes one for each block. */
@@ -302,13 +290,9 @@ out:
 static status_t digital_rf_check_properties(const char *path, const struct job_layout *layout,
                                             const struct digital_rf_file *file)
 {
-    status_t st = STATUS_OK;
-    struct fields fields = {.file = -1};
-    TRY_OUT(fields_open(path, title, layout, &fields));
-    TRY_OUT(digital_rf_check_shape(&fields, "/", file));
-out:
-    fields_close(&fields);
-    return st;
+    SCOPED(fields_close) struct fields fields = {.file = -1};
+    TRY(fields_open(path, title, layout, &fields));
+    return digital_rf_check_shape(&fields, "/", file);
 }
 
 /* Fill values in a file of a continuous writer. */
@@ -316,16 +300,13 @@ static status_t digital_rf_find_fill(const struct fields *f, const struct digita
                                      const struct digital_rf_file *properties,
                                      struct drf_fill *fill)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset data = {0};
+    SCOPED(h5_dataset_close) struct h5_dataset data = {0};
     int is_continuous = file->is_continuous < 0 ? properties->is_continuous : file->is_continuous;
     if (is_continuous && !fill->is_there) {
-        TRY_OUT(h5_dataset_open(f->file, f->path, "rf_data", &data));
-        TRY_OUT(drf_find_fill(f->path, &data, fill));
+        TRY(h5_dataset_open(f->file, f->path, "rf_data", &data));
+        TRY(drf_find_fill(f->path, &data, fill));
     }
-out:
-    h5_dataset_close(&data);
-    return st;
+    return STATUS_OK;
 }
 
 /* Rates and numbers of samples of a channel's files, by which its metadata is found. */
@@ -423,31 +404,28 @@ static status_t digital_rf_check_name(const struct digital_rf_file *file,
 
 static status_t digital_rf_read_file(struct fields *f, void *context)
 {
-    status_t st = STATUS_OK;
     struct digital_rf_opened *opened = context;
     const struct h5_names *metadata = &opened->channel->metadata;
     struct archive *archive = f->archive;
     struct storage *storage = &archive->parts[0].storage;
-    struct digital_rf_file file = {.blocks = NULL};
-    TRY_OUT(digital_rf_read(f, &file));
-    TRY_OUT(digital_rf_fill(f, &file, opened));
-    TRY_OUT(fields_describe(f, "Digital RF"));
-    TRY_OUT(stored_require_whole(f->path, "rf_data_index", storage));
+    SCOPED(digital_rf_file_free) struct digital_rf_file file = {.blocks = NULL};
+    TRY(digital_rf_read(f, &file));
+    TRY(digital_rf_fill(f, &file, opened));
+    TRY(fields_describe(f, "Digital RF"));
+    TRY(stored_require_whole(f->path, "rf_data_index", storage));
     for (size_t i = 0; i < metadata->count; i++) {
-        TRY_OUT(sources_add(&storage->sources, metadata->names[i], SOURCE_NAMED, NULL));
+        TRY(sources_add(&storage->sources, metadata->names[i], SOURCE_NAMED, NULL));
     }
     if (!archive->is_complex && f->layout->freq.count == 0) {
         free(archive->freq_hz); /* what metadata calls the centre is that of complex samples */
         archive->freq_hz = NULL;
         archive->states.freq = 0;
     }
-    TRY_OUT(digital_rf_check_name(&file, opened->channel, f->path, f->layout));
-    TRY_OUT(digital_rf_split(&file, archive));
+    TRY(digital_rf_check_name(&file, opened->channel, f->path, f->layout));
+    TRY(digital_rf_split(&file, archive));
     archive->shape.stacked = AXIS_TIME;
     opened->first_sample = file.blocks[0].sample;
-out:
-    digital_rf_file_free(&file);
-    return st;
+    return STATUS_OK;
 }
 
 /* Opens a channel's files, in places of a stack. */
@@ -518,28 +496,23 @@ static status_t digital_rf_note_doubts(const struct job_layout *layout, const st
 
 static status_t digital_rf_open(const struct format_input *input, struct archive **out)
 {
-    status_t st = STATUS_OK;
-    struct drf_channels named = {0};
-    struct places places = {0};
+    SCOPED(drf_free) struct drf_channels named = {0};
+    SCOPED(places_free) struct places places = {0};
     struct drf_fill fill = {.searched_left = digital_rf_searched};
     const struct job_layout *layout = input->layout;
     int is_later = 0;
-    TRY_OUT(drf_list(input->paths, input->npaths, &named));
+    TRY(drf_list(input->paths, input->npaths, &named));
     for (size_t i = 0; i < named.count; i++) {
-        TRY_OUT(digital_rf_survey(&named.items[i], layout, &fill));
+        TRY(digital_rf_survey(&named.items[i], layout, &fill));
     }
     for (size_t i = 0; i < named.count; i++) {
-        TRY_OUT(layout->freq.count > 0 ? STATUS_OK : digital_rf_find_centres(&named.items[i]));
-        TRY_OUT(digital_rf_open_channel(&named.items[i], layout, &fill, i, &places));
+        TRY(layout->freq.count > 0 ? STATUS_OK : digital_rf_find_centres(&named.items[i]));
+        TRY(digital_rf_open_channel(&named.items[i], layout, &fill, i, &places));
         is_later = is_later || named.items[i].is_later;
     }
-    TRY_OUT(named.count > 1 ? digital_rf_stack(&named, &places, layout) : STATUS_OK);
-    TRY_OUT(place_join(&places, PLACE_NEAR, out));
-    TRY_OUT(digital_rf_note_doubts(layout, &fill, is_later, *out));
-out:
-    places_free(&places);
-    drf_free(&named);
-    return st;
+    TRY(named.count > 1 ? digital_rf_stack(&named, &places, layout) : STATUS_OK);
+    TRY(place_join(&places, PLACE_NEAR, out));
+    return digital_rf_note_doubts(layout, &fill, is_later, *out);
 }
 
 const struct format digital_rf_format = {.name = "digital_rf",

@@ -88,30 +88,26 @@ static int drf_is_any(const char *name)
 /* Files of a channel, or of one time of it. */
 static status_t drf_list_files(const char *folder, struct h5_names *out)
 {
-    status_t st = STATUS_OK;
-    struct h5_names times = {0};
-    TRY_OUT(drf_list_folder(folder, drf_is_file, out));
-    TRY_OUT(drf_list_folder(folder, drf_is_time_folder, &times));
+    SCOPED(drf_names_free) struct h5_names times = {0};
+    TRY(drf_list_folder(folder, drf_is_file, out));
+    TRY(drf_list_folder(folder, drf_is_time_folder, &times));
     for (size_t i = 0; i < times.count; i++) {
         int is_folder = 0;
-        TRY_OUT(file_is_folder(times.names[i], &is_folder));
-        TRY_OUT(is_folder ? drf_list_folder(times.names[i], drf_is_file, out) : STATUS_OK);
+        TRY(file_is_folder(times.names[i], &is_folder));
+        TRY(is_folder ? drf_list_folder(times.names[i], drf_is_file, out) : STATUS_OK);
     }
-out:
-    drf_names_free(&times);
-    return st;
+    return STATUS_OK;
 }
 
 /* The channel of this folder, which may be of one time of it, or of a file in it. */
 static status_t drf_find_channel(struct drf_channels *channels, const char *path,
                                  struct drf_channel **out)
 {
-    status_t st = STATUS_OK;
     int is_folder = 0;
-    char *real = realpath(path, NULL);
-    REQUIRE_OUT(real, STATUS_DATA, "%s: %s", path, strerror(errno));
+    SCOPED(free_at) char *real = realpath(path, NULL);
+    REQUIRE(real, STATUS_DATA, "%s: %s", path, strerror(errno));
     char *slash = strrchr(real, '/');
-    TRY_OUT(file_is_folder(real, &is_folder));
+    TRY(file_is_folder(real, &is_folder));
     if (!is_folder && slash > real) {
         *slash = '\0';
         slash = strrchr(real, '/');
@@ -122,19 +118,16 @@ static status_t drf_find_channel(struct drf_channels *channels, const char *path
     for (size_t i = 0; i < channels->count; i++) {
         if (strcmp(channels->items[i].folder, real) == 0) {
             *out = &channels->items[i];
-            goto out;
+            return STATUS_OK;
         }
     }
-    TRY_OUT(
-        memory_grown(channels->count + 1, sizeof *channels->items, "channels", &channels->items));
+    TRY(memory_grown(channels->count + 1, sizeof *channels->items, "channels", &channels->items));
     struct drf_channel *channel = &channels->items[channels->count++];
     *channel = (struct drf_channel){.name = NULL};
-    TRY_OUT(memory_text(text_basename(real), &channel->name));
+    TRY(memory_text(text_basename(real), &channel->name));
     channel->folder = memory_move(&real);
     *out = channel;
-out:
-    free(real);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t drf_add_files(struct drf_channels *channels, const char *path,
@@ -152,39 +145,34 @@ static status_t drf_add_files(struct drf_channels *channels, const char *path,
 
 static status_t drf_add_path(struct drf_channels *channels, const char *path)
 {
-    status_t st = STATUS_OK;
-    struct h5_names files = {0};
-    struct h5_names folders = {0};
+    SCOPED(drf_names_free) struct h5_names files = {0};
+    SCOPED(drf_names_free) struct h5_names folders = {0};
     char *name = NULL;
     size_t before = channels->count;
     int is_folder = 0;
-    TRY_OUT(file_is_folder(path, &is_folder));
+    TRY(file_is_folder(path, &is_folder));
     if (!is_folder) {
-        TRY_OUT(memory_text(path, &name));
-        TRY_OUT(drf_names_add(&files, name));
-        TRY_OUT(drf_add_files(channels, path, &files));
-        goto out;
+        TRY(memory_text(path, &name));
+        TRY(drf_names_add(&files, name));
+        TRY(drf_add_files(channels, path, &files));
+        return STATUS_OK;
     }
-    TRY_OUT(drf_list_files(path, &files));
+    TRY(drf_list_files(path, &files));
     if (files.count > 0) {
-        TRY_OUT(drf_add_files(channels, path, &files));
-        goto out;
+        TRY(drf_add_files(channels, path, &files));
+        return STATUS_OK;
     }
-    TRY_OUT(drf_list_folder(path, drf_is_any, &folders));
+    TRY(drf_list_folder(path, drf_is_any, &folders));
     for (size_t i = 0; i < folders.count; i++) {
         drf_names_free(&files);
-        TRY_OUT(file_is_folder(folders.names[i], &is_folder));
-        TRY_OUT(is_folder ? drf_list_files(folders.names[i], &files) : STATUS_OK);
-        TRY_OUT(files.count > 0 ? drf_add_files(channels, folders.names[i], &files) : STATUS_OK);
+        TRY(file_is_folder(folders.names[i], &is_folder));
+        TRY(is_folder ? drf_list_files(folders.names[i], &files) : STATUS_OK);
+        TRY(files.count > 0 ? drf_add_files(channels, folders.names[i], &files) : STATUS_OK);
     }
-    REQUIRE_OUT(channels->count > before, STATUS_DATA,
-                "%s is not a file, and contains no channel of Digital RF (files "
-                "YYYY-MM-DDTHH-MM-SS/rf@SECONDS.MILLISECONDS.h5)",
-                path);
-out:
-    drf_names_free(&folders);
-    drf_names_free(&files);
-    return st;
+    return REQUIRED(channels->count > before, STATUS_DATA,
+                    "%s is not a file, and contains no channel of Digital RF (files "
+                    "YYYY-MM-DDTHH-MM-SS/rf@SECONDS.MILLISECONDS.h5)",
+                    path);
 }
 
 status_t drf_list(char *const *paths, size_t npaths, struct drf_channels *out)
@@ -210,21 +198,17 @@ void drf_free(struct drf_channels *channels)
 
 status_t drf_is_recording(const char *path, int *is_it)
 {
-    status_t st = STATUS_OK;
-    struct h5_names files = {0};
-    struct h5_names folders = {0};
-    TRY_OUT(drf_list_files(path, &files));
-    TRY_OUT(drf_list_folder(path, drf_is_any, &folders));
+    SCOPED(drf_names_free) struct h5_names files = {0};
+    SCOPED(drf_names_free) struct h5_names folders = {0};
+    TRY(drf_list_files(path, &files));
+    TRY(drf_list_folder(path, drf_is_any, &folders));
     for (size_t i = 0; i < folders.count && files.count == 0; i++) {
         int is_folder = 0;
-        TRY_OUT(file_is_folder(folders.names[i], &is_folder));
-        TRY_OUT(is_folder ? drf_list_files(folders.names[i], &files) : STATUS_OK);
+        TRY(file_is_folder(folders.names[i], &is_folder));
+        TRY(is_folder ? drf_list_files(folders.names[i], &files) : STATUS_OK);
     }
     *is_it = files.count > 0;
-out:
-    drf_names_free(&folders);
-    drf_names_free(&files);
-    return st;
+    return STATUS_OK;
 }
 
 static const char title[] = "a Digital Metadata file";
@@ -374,13 +358,12 @@ static double drf_file_seconds(const char *path)
 
 static status_t drf_search_folder(struct drf_search *search, const char *folder)
 {
-    status_t st = STATUS_OK;
-    struct h5_names times = {0};
-    struct h5_names files = {0};
+    SCOPED(drf_names_free) struct h5_names times = {0};
+    SCOPED(drf_names_free) struct h5_names files = {0};
     double to_seconds = (double)search->rate.denominator / (double)search->rate.numerator;
-    TRY_OUT(drf_list_folder(folder, drf_is_time_folder, &times));
+    TRY(drf_list_folder(folder, drf_is_time_folder, &times));
     for (size_t i = 0; i < times.count; i++) {
-        TRY_OUT(drf_list_folder(times.names[i], drf_is_metadata_file, &files));
+        TRY(drf_list_folder(times.names[i], drf_is_metadata_file, &files));
     }
     /* From the last that begins before the first sample, to the last that begins before the end. */
     size_t from = 0;
@@ -389,14 +372,10 @@ static status_t drf_search_folder(struct drf_search *search, const char *folder)
     }
     for (size_t i = from; i < files.count; i++) {
         int is_before = drf_file_seconds(files.names[i]) < (double)search->end * to_seconds;
-        TRY_OUT(i == from || !search->is_found || is_before
-                    ? drf_search_file(search, files.names[i])
-                    : STATUS_OK);
+        TRY(i == from || !search->is_found || is_before ? drf_search_file(search, files.names[i])
+                                                        : STATUS_OK);
     }
-out:
-    drf_names_free(&files);
-    drf_names_free(&times);
-    return st;
+    return STATUS_OK;
 }
 
 static int drf_is_visible(const char *name)
@@ -472,46 +451,41 @@ static status_t fill_find_integers(const struct h5_dataset *data, const char *pa
 static status_t fill_find_value(const struct h5_dataset *data, const char *path,
                                 struct fill_integers *out)
 {
-    status_t st = STATUS_OK;
     H5D_fill_value_t kind = H5D_FILL_VALUE_UNDEFINED;
     int is_signed = H5Tget_sign(out->number) != H5T_SGN_NONE;
     char number[MOST_ELEMENT] = {0};
-    hid_t plist = H5Dget_create_plist(data->id);
-    H5_TRY_OUT(plist, "%s: /rf_data does not say how it is stored", path);
+    SCOPED(h5_close_at) hid_t plist = H5Dget_create_plist(data->id);
+    H5_TRY(plist, "%s: /rf_data does not say how it is stored", path);
     out->value = is_signed ? -ldexp(1, 8 * (int)out->bytes - 1) : 0;
     if (H5Pfill_value_defined(plist, &kind) >= 0 && kind == H5D_FILL_VALUE_USER_DEFINED) {
-        H5_TRY_OUT(H5Pget_fill_value(plist, data->type, out->fill),
-                   "%s: the fill value of /rf_data cannot be read", path);
+        H5_TRY(H5Pget_fill_value(plist, data->type, out->fill),
+               "%s: the fill value of /rf_data cannot be read", path);
         memcpy(number, out->fill, out->bytes);
-        H5_TRY_OUT(H5Tconvert(out->number, H5T_NATIVE_DOUBLE, 1, number, NULL, H5P_DEFAULT),
-                   "%s: the fill value of /rf_data is no number", path);
+        H5_TRY(H5Tconvert(out->number, H5T_NATIVE_DOUBLE, 1, number, NULL, H5P_DEFAULT),
+               "%s: the fill value of /rf_data is no number", path);
         memcpy(&out->value, number, sizeof out->value);
-        goto out;
+        return STATUS_OK;
     }
     memcpy(number, &out->value, sizeof out->value);
-    H5_TRY_OUT(H5Tconvert(H5T_NATIVE_DOUBLE, out->number, 1, number, NULL, H5P_DEFAULT),
-               "%s: /rf_data has numbers without a fill value", path);
+    H5_TRY(H5Tconvert(H5T_NATIVE_DOUBLE, out->number, 1, number, NULL, H5P_DEFAULT),
+           "%s: /rf_data has numbers without a fill value", path);
     for (size_t i = 0; i < out->count; i++) {
         memcpy(out->fill + i * out->bytes, number, out->bytes);
     }
-out:
-    h5_close(plist);
-    return st;
+    return STATUS_OK;
 }
 
 /* Looks for it in all elements. What cannot be read is left to the reading. */
 static status_t fill_search(const struct h5_dataset *data, const struct fill_integers *integers,
                             int *found)
 {
-    status_t st = STATUS_OK;
     size_t element = integers->bytes * integers->count;
     hsize_t start[H5S_MAX_RANK] = {0};
     hsize_t size[H5S_MAX_RANK] = {1, data->rank > 1 ? data->dims[1] : 1};
     uint64_t row = max_u64(size[1], 1);
     uint64_t rows = max_u64(1, PIECE_BYTES / (row * element));
-    char *values = NULL;
-    TRY_OUT(
-        memory_zeroed((size_t)(min_u64(rows, data->dims[0]) * row), element, "samples", &values));
+    SCOPED(free_at) char *values = NULL;
+    TRY(memory_zeroed((size_t)(min_u64(rows, data->dims[0]) * row), element, "samples", &values));
     for (uint64_t at = 0; at < data->dims[0] && !*found; at += rows) {
         uint64_t count = min_u64(rows, data->dims[0] - at);
         start[0] = at;
@@ -522,9 +496,7 @@ static status_t fill_search(const struct h5_dataset *data, const struct fill_int
             *found = memcmp(values + i * element, integers->fill, element) == 0;
         }
     }
-out:
-    free(values);
-    return st;
+    return STATUS_OK;
 }
 
 /* Whether HDF5 would read the dataset from its own file alone. */

@@ -112,25 +112,21 @@ out:
 
 static status_t drx_recognise(const char *path, int *is_it)
 {
-    status_t st = STATUS_OK;
     struct identity identity;
     struct drx_header header;
     struct drx_survey survey;
     unsigned char bytes[DRX_HEADER_BYTES];
     uint64_t begin = 0;
-    int fd = -1;
+    SCOPED(file_close_at) int fd = -1;
     *is_it = 0;
-    TRY_OUT(recorder_open_begin(path, &fd, &identity));
+    TRY(recorder_open_begin(path, &fd, &identity));
     if (fd < 0 || identity.bytes < DRX_BYTES) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(file_read(fd, path, 0, bytes, sizeof bytes));
+    TRY(file_read(fd, path, 0, bytes, sizeof bytes));
     drx_header_read(bytes, &header);
     *is_it = header.is_packet && header.decimation > 0;
-    TRY_OUT(*is_it ? STATUS_OK : drx_find_first(fd, path, identity.bytes, &survey, &begin, is_it));
-out:
-    file_close(fd);
-    return st;
+    return *is_it ? STATUS_OK : drx_find_first(fd, path, identity.bytes, &survey, &begin, is_it);
 }
 
 /* Adds the step from the packet before it of its stream. A time between packets is no step. */
@@ -180,33 +176,28 @@ static status_t drx_survey_packet(void *context, const char *path, uint64_t fram
 
 static status_t drx_survey_file(struct drx_survey *survey, struct packets_file *file)
 {
-    status_t st = STATUS_OK;
     struct identity identity;
     struct drx_survey own = {.has_first = 1};
-    struct packets_ends *ends = NULL;
+    SCOPED(free_at) struct packets_ends *ends = NULL;
     uint64_t begin = 0;
     int found = 0;
-    int fd = -1;
+    SCOPED(file_close_at) int fd = -1;
     apart_at("%s: DRX packets", file->path);
-    TRY_OUT(file_open_read(file->path, &fd));
-    TRY_OUT(identity_of_open(fd, file->path, &identity));
-    TRY_OUT(drx_find_first(fd, file->path, identity.bytes, &own, &begin, &found));
-    REQUIRE_OUT(found && begin + own.bytes <= identity.bytes, STATUS_DATA,
-                "%s: no DRX packet begins in its first %d bytes", file->path, SEEK_BYTES);
-    REQUIRE_OUT(!survey->has_first || survey->bytes == own.bytes, STATUS_DATA,
-                "%s: its packets have %" PRIu64 " bytes, those of the files before it %" PRIu64
-                ": DRX and DRX8 are two recordings",
-                file->path, own.bytes, survey->bytes);
+    TRY(file_open_read(file->path, &fd));
+    TRY(identity_of_open(fd, file->path, &identity));
+    TRY(drx_find_first(fd, file->path, identity.bytes, &own, &begin, &found));
+    REQUIRE(found && begin + own.bytes <= identity.bytes, STATUS_DATA,
+            "%s: no DRX packet begins in its first %d bytes", file->path, SEEK_BYTES);
+    REQUIRE(!survey->has_first || survey->bytes == own.bytes, STATUS_DATA,
+            "%s: its packets have %" PRIu64 " bytes, those of the files before it %" PRIu64
+            ": DRX and DRX8 are two recordings",
+            file->path, own.bytes, survey->bytes);
     *survey = survey->has_first ? *survey : own;
     const struct packets_seek seek = {fd,        file->path,       "DRX packet", identity.bytes,
                                       own.bytes, DRX_HEADER_BYTES, &survey->mark};
-    TRY_OUT(memory_zeroed(1, sizeof *ends, "headers", &ends));
-    TRY_OUT(packets_seek_frames(&seek, begin, file, ends));
-    TRY_OUT(packet_files_look(file, own.bytes, ends, drx_survey_packet, survey));
-out:
-    free(ends);
-    file_close(fd);
-    return st;
+    TRY(memory_zeroed(1, sizeof *ends, "headers", &ends));
+    TRY(packets_seek_frames(&seek, begin, file, ends));
+    return packet_files_look(file, own.bytes, ends, drx_survey_packet, survey);
 }
 
 /* Sets the frequencies of the tunings that are present, unless the job gives others. */

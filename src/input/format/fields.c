@@ -44,41 +44,35 @@ static status_t fields_open_object(hid_t file, const char *path, const char *nam
  * "group@name=text". */
 static status_t fields_has(hid_t file, const char *path, const char *what, int *out)
 {
-    status_t st = STATUS_OK;
     char name[200];
-    hid_t object = -1;
+    SCOPED(h5_close_at) hid_t object = -1;
     snprintf(name, sizeof name, "%s", what);
     char *at = strchr(name, '@');
     if (at) {
         *at = '\0';
     }
-    TRY_OUT(fields_has_object(file, path, name, out));
+    TRY(fields_has_object(file, path, name, out));
     if (*out && at) {
-        TRY_OUT(fields_open_object(file, path, name, &object));
+        TRY(fields_open_object(file, path, name, &object));
         char *text = strchr(at + 1, '=');
         if (text) {
             *text++ = '\0';
         }
-        TRY_OUT(text ? h5_says(object, path, at + 1, text, out)
-                     : h5_has_attribute(object, path, at + 1, out));
+        TRY(text ? h5_says(object, path, at + 1, text, out)
+                 : h5_has_attribute(object, path, at + 1, out));
     }
-out:
-    h5_close(object);
-    return st;
+    return STATUS_OK;
 }
 
 status_t fields_have(const char *path, const char *const *names, int *is_it)
 {
-    status_t st = STATUS_OK;
-    hid_t file = -1;
+    SCOPED(h5_close_at) hid_t file = -1;
     *is_it = 1;
-    TRY_OUT(h5_open_cut_file(path, &file));
+    TRY(h5_open_cut_file(path, &file));
     for (; *names && *is_it; names++) {
-        TRY_OUT(fields_has(file, path, *names, is_it));
+        TRY(fields_has(file, path, *names, is_it));
     }
-out:
-    h5_close(file);
-    return st;
+    return STATUS_OK;
 }
 
 status_t fields_open(const char *path, const char *format, const struct job_layout *layout,
@@ -112,13 +106,9 @@ out:
 status_t fields_make_file(const char *path, const char *format, const struct job_layout *layout,
                           fields_read_t *read, void *context, struct archive **out)
 {
-    status_t st = STATUS_OK;
-    struct fields f = {.file = -1};
-    TRY_OUT(fields_open(path, format, layout, &f));
-    TRY_OUT(fields_make(&f, read, context, out));
-out:
-    fields_close(&f);
-    return st;
+    SCOPED(fields_close) struct fields f = {.file = -1};
+    TRY(fields_open(path, format, layout, &f));
+    return fields_make(&f, read, context, out);
 }
 
 /* Opens the object that has the attribute; *out stays what it is when it has none, or is not there.
@@ -126,22 +116,19 @@ out:
 static status_t fields_find(const struct fields *f, const char *object, const char *name,
                             char where[FIELDS_WHERE], hid_t *out)
 {
-    status_t st = STATUS_OK;
     int is_there = 0;
-    hid_t found = -1;
+    SCOPED(h5_close_at) hid_t found = -1;
     int is_root = !*object || strcmp(object, "/") == 0;
     snprintf(where, FIELDS_WHERE, "%s%s%s", f->path, is_root ? "" : ": ", is_root ? "" : object);
-    TRY_OUT(fields_has_object(f->file, f->path, object, &is_there));
+    TRY(fields_has_object(f->file, f->path, object, &is_there));
     if (is_there) {
-        TRY_OUT(fields_open_object(f->file, f->path, object, &found));
-        TRY_OUT(h5_has_attribute(found, where, name, &is_there));
+        TRY(fields_open_object(f->file, f->path, object, &found));
+        TRY(h5_has_attribute(found, where, name, &is_there));
     }
     if (is_there) {
         *out = h5_move(&found);
     }
-out:
-    h5_close(found);
-    return st;
+    return STATUS_OK;
 }
 
 #define FIELDS_GET(type, function, get)                                                            \
@@ -248,16 +235,12 @@ status_t fields_set_oversampling(struct fields *f, const char *object, const cha
 
 status_t fields_check_scale(const struct fields *f)
 {
-    status_t st = STATUS_OK;
-    char *scale = NULL;
-    TRY_OUT(fields_text(f, "/", "time_scale", &scale, NULL));
-    REQUIRE_OUT(!scale || strcmp(scale, "UTC") == 0, STATUS_DATA,
-                "%s: time_scale is %s, expected UTC", f->path, scale);
-    TRY_OUT(assume_if(f->own.time.has_start && !scale, &f->archive->assumed,
-                      "start in UTC: the file has no time_scale"));
-out:
-    free(scale);
-    return st;
+    SCOPED(free_at) char *scale = NULL;
+    TRY(fields_text(f, "/", "time_scale", &scale, NULL));
+    REQUIRE(!scale || strcmp(scale, "UTC") == 0, STATUS_DATA, "%s: time_scale is %s, expected UTC",
+            f->path, scale);
+    return assume_if(f->own.time.has_start && !scale, &f->archive->assumed,
+                     "start in UTC: the file has no time_scale");
 }
 
 double fields_unit(const char *unit)
@@ -332,28 +315,24 @@ status_t fields_require_whole(const struct fields *f, const char *dataset)
 static status_t fields_numbers(const struct fields *f, const char *name, const char *member,
                                hid_t number, void *out, size_t *count)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset dataset = {0};
-    hid_t type = -1;
+    SCOPED(h5_dataset_close) struct h5_dataset dataset = {0};
+    SCOPED(h5_close_at) hid_t type = -1;
     void *numbers = NULL;
     char where[FIELDS_WHERE];
     int is_there = 0;
     snprintf(where, sizeof where, "%s: %s", f->path, name);
-    TRY_OUT(fields_has(f->file, f->path, name, &is_there));
-    REQUIRE_OUT(is_there, STATUS_DATA, "%s has no %s, expected in %s", f->path, name, f->format);
-    TRY_OUT(fields_require_whole(f, name));
-    TRY_OUT(h5_dataset_open(f->file, f->path, name, &dataset));
-    REQUIRE_OUT(dataset.count <= MOST_NUMBERS, STATUS_DATA,
-                "%s contains %" PRIu64 " values: absurd", where, dataset.count);
-    TRY_OUT(h5_number_type(dataset.type, where, member, number, &type));
-    TRY_OUT(memory_zeroed((size_t)dataset.count, 8, "numbers of a file", out));
+    TRY(fields_has(f->file, f->path, name, &is_there));
+    REQUIRE(is_there, STATUS_DATA, "%s has no %s, expected in %s", f->path, name, f->format);
+    TRY(fields_require_whole(f, name));
+    TRY(h5_dataset_open(f->file, f->path, name, &dataset));
+    REQUIRE(dataset.count <= MOST_NUMBERS, STATUS_DATA, "%s contains %" PRIu64 " values: absurd",
+            where, dataset.count);
+    TRY(h5_number_type(dataset.type, where, member, number, &type));
+    TRY(memory_zeroed((size_t)dataset.count, 8, "numbers of a file", out));
     memcpy(&numbers, out, sizeof numbers);
-    TRY_OUT(h5_dataset_read(&dataset, f->path, name, type, dataset.count, numbers));
+    TRY(h5_dataset_read(&dataset, f->path, name, type, dataset.count, numbers));
     *count = (size_t)dataset.count;
-out:
-    h5_close(type);
-    h5_dataset_close(&dataset);
-    return st;
+    return STATUS_OK;
 }
 
 status_t fields_f64s(const struct fields *f, const char *dataset, const char *member, double **out,
@@ -372,57 +351,49 @@ status_t fields_u64s(const struct fields *f, const char *dataset, const char *me
 static status_t fields_array_type(hid_t stored, const char *where, hid_t number, size_t *each,
                                   hid_t *out)
 {
-    status_t st = STATUS_OK;
-    hid_t of = -1;
+    SCOPED(h5_close_at) hid_t of = -1;
     if (H5Tget_class(stored) != H5T_ARRAY) {
-        TRY_OUT(h5_number_type(stored, where, NULL, number, out));
-        goto out;
+        TRY(h5_number_type(stored, where, NULL, number, out));
+        return STATUS_OK;
     }
     of = H5Tget_super(stored);
-    H5_TRY_OUT(of, "%s: a type cannot be read", where);
+    H5_TRY(of, "%s: a type cannot be read", where);
     H5T_class_t class = H5Tget_class(of);
-    REQUIRE_OUT(class == H5T_INTEGER || class == H5T_FLOAT, STATUS_DATA,
-                "%s does not contain numbers", where);
+    REQUIRE(class == H5T_INTEGER || class == H5T_FLOAT, STATUS_DATA, "%s does not contain numbers",
+            where);
     hsize_t numbers = H5Tget_size(stored) / H5Tget_size(of);
     *each = (size_t)numbers;
     *out = H5Tarray_create2(number, 1, &numbers);
-    H5_TRY_OUT(*out, "%s: a type cannot be made", where);
-out:
-    h5_close(of);
-    return st;
+    H5_TRY(*out, "%s: a type cannot be made", where);
+    return STATUS_OK;
 }
 
 /* Reads the numbers of an attribute; *count is 0 if it is missing. */
 static status_t fields_attribute(const struct fields *f, const char *object, const char *name,
                                  hid_t number, void *out, size_t *count)
 {
-    status_t st = STATUS_OK;
-    hid_t holder = -1;
-    struct h5_dataset attribute = {0};
-    hid_t type = -1;
+    SCOPED(h5_close_at) hid_t holder = -1;
+    SCOPED(h5_dataset_close) struct h5_dataset attribute = {0};
+    SCOPED(h5_close_at) hid_t type = -1;
     void *numbers = NULL;
     size_t each = 1;
     char where[FIELDS_WHERE];
     *count = 0;
-    TRY_OUT(fields_find(f, object, name, where, &holder));
-    TRY_OUT(holder >= 0 ? h5_attribute_open(holder, where, name, &attribute) : STATUS_OK);
+    TRY(fields_find(f, object, name, where, &holder));
+    TRY(holder >= 0 ? h5_attribute_open(holder, where, name, &attribute) : STATUS_OK);
     if (attribute.count == 0) {
-        goto out;
+        return STATUS_OK;
     }
-    REQUIRE_OUT(attribute.count <= MOST_NUMBERS, STATUS_DATA, "%s: attribute %s is absurd", where,
-                name);
-    TRY_OUT(fields_array_type(attribute.type, where, number, &each, &type));
-    REQUIRE_OUT(each <= MOST_NUMBERS, STATUS_DATA, "%s: attribute %s is absurd", where, name);
-    TRY_OUT(memory_zeroed((size_t)attribute.count * each, 8, "numbers of a file", out));
+    REQUIRE(attribute.count <= MOST_NUMBERS, STATUS_DATA, "%s: attribute %s is absurd", where,
+            name);
+    TRY(fields_array_type(attribute.type, where, number, &each, &type));
+    REQUIRE(each <= MOST_NUMBERS, STATUS_DATA, "%s: attribute %s is absurd", where, name);
+    TRY(memory_zeroed((size_t)attribute.count * each, 8, "numbers of a file", out));
     memcpy(&numbers, out, sizeof numbers);
-    H5_TRY_OUT(h5_values_read(&attribute, type, numbers), "%s: attribute %s cannot be read", where,
-               name);
+    H5_TRY(h5_values_read(&attribute, type, numbers), "%s: attribute %s cannot be read", where,
+           name);
     *count = (size_t)attribute.count * each;
-out:
-    h5_close(type);
-    h5_dataset_close(&attribute);
-    h5_close(holder);
-    return st;
+    return STATUS_OK;
 }
 
 status_t fields_attribute_f64s(const struct fields *f, const char *object, const char *name,
@@ -439,18 +410,15 @@ status_t fields_attribute_u64s(const struct fields *f, const char *object, const
 
 status_t fields_shape(const struct fields *f, const char *name, int rank, hsize_t *dims)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset dataset = {0};
+    SCOPED(h5_dataset_close) struct h5_dataset dataset = {0};
     int is_there = 0;
-    TRY_OUT(fields_has(f->file, f->path, name, &is_there));
-    REQUIRE_OUT(is_there, STATUS_DATA, "%s has no %s, expected in %s", f->path, name, f->format);
-    TRY_OUT(h5_dataset_open(f->file, f->path, name, &dataset));
-    REQUIRE_OUT(dataset.rank == rank, STATUS_DATA, "%s: %s has %d dimensions, expected %d in %s",
-                f->path, name, dataset.rank, rank, f->format);
+    TRY(fields_has(f->file, f->path, name, &is_there));
+    REQUIRE(is_there, STATUS_DATA, "%s has no %s, expected in %s", f->path, name, f->format);
+    TRY(h5_dataset_open(f->file, f->path, name, &dataset));
+    REQUIRE(dataset.rank == rank, STATUS_DATA, "%s: %s has %d dimensions, expected %d in %s",
+            f->path, name, dataset.rank, rank, f->format);
     memcpy(dims, dataset.dims, (size_t)rank * sizeof *dims);
-out:
-    h5_dataset_close(&dataset);
-    return st;
+    return STATUS_OK;
 }
 
 /* A text type in memory for `stored`, or for that member of it; below 0 when that is no text of
@@ -458,9 +426,8 @@ out:
 static status_t fields_text_type(hid_t stored, const char *where, const char *member, size_t *size,
                                  hid_t *out)
 {
-    status_t st = STATUS_OK;
-    hid_t of = -1;
-    hid_t text = -1;
+    SCOPED(h5_close_at) hid_t of = -1;
+    SCOPED(h5_close_at) hid_t text = -1;
     int index =
         member && H5Tget_class(stored) == H5T_COMPOUND ? H5Tget_member_index(stored, member) : -1;
     of = !member ? H5Tcopy(stored) : index >= 0 ? H5Tget_member_type(stored, (unsigned)index) : -1;
@@ -468,67 +435,55 @@ static status_t fields_text_type(hid_t stored, const char *where, const char *me
         H5Tget_size(of) > MOST_TEXT ||
         (member &&
          H5Tget_member_offset(stored, (unsigned)index) + H5Tget_size(of) > H5Tget_size(stored))) {
-        goto out;
+        return STATUS_OK;
     }
     *size = H5Tget_size(of) + 1;
     text = H5Tcopy(of);
-    H5_TRY_OUT(H5Tset_size(text, *size), "%s: a type cannot be made", where);
-    H5_TRY_OUT(H5Tset_strpad(text, H5T_STR_NULLTERM), "%s: a type cannot be made", where);
-    TRY_OUT(h5_type_as(text, where, member, out));
-out:
-    h5_close(text);
-    h5_close(of);
-    return st;
+    H5_TRY(H5Tset_size(text, *size), "%s: a type cannot be made", where);
+    H5_TRY(H5Tset_strpad(text, H5T_STR_NULLTERM), "%s: a type cannot be made", where);
+    return h5_type_as(text, where, member, out);
 }
 
 status_t fields_texts(const struct fields *f, const char *name, const char *member, char ***out,
                       size_t *count)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset dataset = {0};
-    hid_t type = -1;
+    SCOPED(h5_dataset_close) struct h5_dataset dataset = {0};
+    SCOPED(h5_close_at) hid_t type = -1;
     size_t size = 0;
-    char *bytes = NULL;
+    SCOPED(free_at) char *bytes = NULL;
     int is_there = 0;
     *count = 0;
-    TRY_OUT(fields_has(f->file, f->path, name, &is_there));
+    TRY(fields_has(f->file, f->path, name, &is_there));
     if (!is_there) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(fields_require_whole(f, name));
-    TRY_OUT(h5_dataset_open(f->file, f->path, name, &dataset));
-    TRY_OUT(fields_text_type(dataset.type, f->path, member, &size, &type));
+    TRY(fields_require_whole(f, name));
+    TRY(h5_dataset_open(f->file, f->path, name, &dataset));
+    TRY(fields_text_type(dataset.type, f->path, member, &size, &type));
     if (type < 0 || dataset.rank != 1 || dataset.count > MOST_TEXTS) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed((size_t)dataset.count, size, "texts of a file", &bytes));
-    TRY_OUT(memory_zeroed((size_t)dataset.count, sizeof **out, "texts of a file", out));
-    TRY_OUT(h5_dataset_read(&dataset, f->path, name, type, dataset.count, bytes));
+    TRY(memory_zeroed((size_t)dataset.count, size, "texts of a file", &bytes));
+    TRY(memory_zeroed((size_t)dataset.count, sizeof **out, "texts of a file", out));
+    TRY(h5_dataset_read(&dataset, f->path, name, type, dataset.count, bytes));
     for (; *count < dataset.count; ++*count) {
         bytes[*count * size + size - 1] = '\0';
-        TRY_OUT(memory_text(bytes + *count * size, &(*out)[*count]));
+        TRY(memory_text(bytes + *count * size, &(*out)[*count]));
     }
-out:
-    free(bytes);
-    h5_close(type);
-    h5_dataset_close(&dataset);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t fields_is_dataset(const struct fields *f, const char *name, const char *attribute,
                                   int *is_one)
 {
-    status_t st = STATUS_OK;
-    hid_t object = -1;
-    TRY_OUT(fields_has_object(f->file, f->path, name, is_one));
+    SCOPED(h5_close_at) hid_t object = -1;
+    TRY(fields_has_object(f->file, f->path, name, is_one));
     if (*is_one) {
-        TRY_OUT(fields_open_object(f->file, f->path, name, &object));
+        TRY(fields_open_object(f->file, f->path, name, &object));
         *is_one = H5Iget_type(object) == H5I_DATASET;
-        TRY_OUT(*is_one ? h5_has_attribute(object, f->path, attribute, is_one) : STATUS_OK);
+        TRY(*is_one ? h5_has_attribute(object, f->path, attribute, is_one) : STATUS_OK);
     }
-out:
-    h5_close(object);
-    return st;
+    return STATUS_OK;
 }
 
 status_t fields_datasets(const struct fields *f, int (*is_wanted)(const char *path),

@@ -161,11 +161,10 @@ static status_t unread_lines(const struct unread_file *file, struct text *out)
     static const char *const keys[] = {"HDR_SIZE", "HDR_VERSION", "NBIT",  "NCHAN",     "UTC_START",
                                        "NDIM",     "NPOL",        "TSAMP", "OBS_OFFSET"};
     enum { KEYS = sizeof keys / sizeof *keys, SIZES = 2, ENOUGH = 2 };
-    status_t st = STATUS_OK;
-    struct text head = {0};
+    SCOPED(text_free) struct text head = {0};
     int found = 0;
     int has_size = 0;
-    TRY_OUT(dada_head(file->path, DADA_HEADER, &head, NULL));
+    TRY(dada_head(file->path, DADA_HEADER, &head, NULL));
     const struct ascii header = {file->path, 0, head.data, head.length, 0};
     for (int i = 0; i < KEYS; i++) {
         int is_there = ascii_find(&header, keys[i], NULL);
@@ -173,51 +172,45 @@ static status_t unread_lines(const struct unread_file *file, struct text *out)
         has_size += is_there && i < SIZES;
     }
     if (found >= ENOUGH || has_size > 0) {
-        TRY_OUT(text_add(out, "looks like PSRDADA, but its header has %s",
-                         has_size > 0 ? "none of NBIT, NCHAN and UTC_START"
-                                      : "neither HDR_SIZE nor HDR_VERSION"));
+        TRY(text_add(out, "looks like PSRDADA, but its header has %s",
+                     has_size > 0 ? "none of NBIT, NCHAN and UTC_START"
+                                  : "neither HDR_SIZE nor HDR_VERSION"));
     }
-out:
-    text_free(&head);
-    return st;
+    return STATUS_OK;
 }
 
 /* VDIF of numbers that are not read: headers follow each other as the first one states. */
 static status_t unread_vdif(const struct unread_file *file, struct text *out)
 {
     enum { VERSION_AT = 11, VERSION_SHIFT = 5 };
-    status_t st = STATUS_OK;
     struct identity identity;
     struct vdif_header first;
     uint64_t invalid = 0;
     int is_followed = 0;
-    int fd = -1;
-    TRY_OUT(recorder_open_begin(file->path, &fd, &identity));
+    SCOPED(file_close_at) int fd = -1;
+    TRY(recorder_open_begin(file->path, &fd, &identity));
     if (fd < 0 || file->length < VDIF_BYTES) {
-        goto out;
+        return STATUS_OK;
     }
     const unsigned char *bytes = (const unsigned char *)file->bytes;
     vdif_header_read(bytes, &first);
     const struct packets_seek seek = {.fd = fd, .path = file->path, .bytes = identity.bytes};
-    TRY_OUT(vdif_is_possible(&first) ? vdif_is_followed(&seek, 0, &first, &is_followed)
-                                     : vdif_count_invalid(&seek, &invalid));
+    TRY(vdif_is_possible(&first) ? vdif_is_followed(&seek, 0, &first, &is_followed)
+                                 : vdif_count_invalid(&seek, &invalid));
     if (invalid > 0) {
-        TRY_OUT(text_add(out,
-                         "looks like VDIF, but its first %s frames are flagged invalid, and no "
-                         "valid one begins in its first 16 MiB: input.layout {format: vdif} looks "
-                         "further",
-                         units_count(invalid)));
+        TRY(text_add(out,
+                     "looks like VDIF, but its first %s frames are flagged invalid, and no "
+                     "valid one begins in its first 16 MiB: input.layout {format: vdif} looks "
+                     "further",
+                     units_count(invalid)));
     }
     if (is_followed) {
-        TRY_OUT(
-            text_add(out,
+        TRY(text_add(out,
                      "looks like VDIF (version %u, numbers of %u bits), expected version 0 or 1 "
                      "and 1, 2, 4, 8, 16 or 32 bits",
                      (unsigned)bytes[VERSION_AT] >> VERSION_SHIFT, first.bits));
     }
-out:
-    file_close(fd);
-    return st;
+    return STATUS_OK;
 }
 
 /* Mark 4: 160 bits of header for each track side by side, of which the third 32 are ones, every
@@ -265,17 +258,14 @@ static status_t unread_describe(const char *path, struct text *out)
     static status_t (*const looks[])(const struct unread_file *, struct text *) = {
         unread_vdif,  unread_signature, unread_sigproc, unread_fits,
         unread_cards, unread_lines,     unread_mark4,   unread_empty};
-    status_t st = STATUS_OK;
-    struct text head = {0};
+    SCOPED(text_free) struct text head = {0};
     size_t before = out->length;
-    TRY_OUT(recorder_head(path, HEAD, &head));
+    TRY(recorder_head(path, HEAD, &head));
     const struct unread_file file = {path, head.data, head.length};
     for (size_t i = 0; i < sizeof looks / sizeof *looks && out->length == before; i++) {
-        TRY_OUT(looks[i](&file, out));
+        TRY(looks[i](&file, out));
     }
-out:
-    text_free(&head);
-    return st;
+    return STATUS_OK;
 }
 
 #define FORMAT_ROW(name) &(name),
@@ -286,63 +276,54 @@ enum { ROWS = sizeof rows / sizeof *rows };
  * at is left to them. */
 static status_t formats_check_hdf5(const char *path)
 {
-    status_t st = STATUS_OK;
     struct stat info;
-    struct text names = {0};
-    struct text looks = {0};
+    SCOPED(text_free) struct text names = {0};
+    SCOPED(text_free) struct text looks = {0};
     if (stat(path, &info) != 0) {
-        goto out;
+        return STATUS_OK;
     }
-    REQUIRE_OUT(
-        !S_ISDIR(info.st_mode), STATUS_DATA,
-        "%s is not a file, but a folder without a recording of Digital RF: expected a file, a "
-        "list of files, or a pattern as '%s/*.raw'",
-        path, path);
+    REQUIRE(!S_ISDIR(info.st_mode), STATUS_DATA,
+            "%s is not a file, but a folder without a recording of Digital RF: expected a file, a "
+            "list of files, or a pattern as '%s/*.raw'",
+            path, path);
     if (!S_ISREG(info.st_mode) || h5_is_hdf5(path) != 0) {
-        goto out;
+        return STATUS_OK;
     }
-    REQUIRE_OUT(info.st_size > 0, STATUS_DATA, "%s is not an HDF5 file (0 bytes): it is empty",
-                path);
-    TRY_OUT(unread_describe(path, &looks));
-    REQUIRE_OUT(looks.length == 0, STATUS_DATA, "%s is not an HDF5 file (%" PRIu64 " bytes): it %s",
-                path, (uint64_t)info.st_size, looks.data);
+    REQUIRE(info.st_size > 0, STATUS_DATA, "%s is not an HDF5 file (0 bytes): it is empty", path);
+    TRY(unread_describe(path, &looks));
+    REQUIRE(looks.length == 0, STATUS_DATA, "%s is not an HDF5 file (%" PRIu64 " bytes): it %s",
+            path, (uint64_t)info.st_size, looks.data);
     for (size_t i = 0; i < ROWS; i++) {
         const char *comma = names.length > 0 ? ", " : "";
-        TRY_OUT(rows[i]->is_no_product && (rows[i]->recognise || rows[i]->begins)
-                    ? text_add(&names, "%s%s", comma, rows[i]->name)
-                    : STATUS_OK);
+        TRY(rows[i]->is_no_product && (rows[i]->recognise || rows[i]->begins)
+                ? text_add(&names, "%s%s", comma, rows[i]->name)
+                : STATUS_OK);
     }
-    FAIL_OUT(STATUS_DATA,
-             "%s is not an HDF5 file (%" PRIu64
-             " bytes), and shows no other format (%s): `layout: {format: NAME}` reads it as one of "
-             "them (vdif: also after other bytes); other numbers: `layout: {format: raw, type: "
-             "ci16_le, skip: BYTES, axes: \"time,pol:2\", sample_rate_hz: HZ, freq_hz: HZ, start: "
-             "UTC}` under input of a job, or --layout '{...}'; `voltmill info --layout '{format: "
-             "raw}' FILE` measures them as each type",
-             path, (uint64_t)info.st_size, names.data);
-out:
-    text_free(&names);
-    text_free(&looks);
-    return st;
+    return report_fail(
+        STATUS_DATA,
+        "%s is not an HDF5 file (%" PRIu64
+        " bytes), and shows no other format (%s): `layout: {format: NAME}` reads it as one of "
+        "them (vdif: also after other bytes); other numbers: `layout: {format: raw, type: "
+        "ci16_le, skip: BYTES, axes: \"time,pol:2\", sample_rate_hz: HZ, freq_hz: HZ, start: "
+        "UTC}` under input of a job, or --layout '{...}'; `voltmill info --layout '{format: "
+        "raw}' FILE` measures them as each type",
+        path, (uint64_t)info.st_size, names.data);
 }
 
 /* Whether what is at `path` is of this format. Fails with DATA. */
 static status_t formats_is(const struct format *format, const char *path, int *is_it)
 {
-    status_t st = STATUS_OK;
-    struct text begin = {0};
+    SCOPED(text_free) struct text begin = {0};
     *is_it = 0;
     if (format->begins) {
-        TRY_OUT(recorder_head(path, format->begin_bytes, &begin));
+        TRY(recorder_head(path, format->begin_bytes, &begin));
         *is_it = begin.length > 0 && format->begins(&begin);
     } else if (format->recognise) {
-        TRY_OUT(format->recognise(path, is_it));
+        TRY(format->recognise(path, is_it));
     } else if (format->shows[0]) {
-        TRY_OUT(fields_have(path, format->shows, is_it));
+        TRY(fields_have(path, format->shows, is_it));
     }
-out:
-    text_free(&begin);
-    return st;
+    return STATUS_OK;
 }
 
 status_t formats_recognise(const char *path, const struct format **out)
@@ -393,19 +374,16 @@ static status_t formats_add_names(struct text *out)
 /* Finds the format that the job names. */
 static status_t formats_find(const char *name, const struct format **out)
 {
-    status_t st = STATUS_OK;
-    struct text names = {0};
+    SCOPED(text_free) struct text names = {0};
     for (size_t i = 0; i < ROWS; i++) {
         if (!rows[i]->open_filterbank && strcmp(rows[i]->name, name) == 0) {
             *out = rows[i];
-            goto out;
+            return STATUS_OK;
         }
     }
-    TRY_OUT(formats_add_names(&names));
-    FAIL_OUT(STATUS_USAGE, "input.layout.format is %s, expected one of %s", name, names.data);
-out:
-    text_free(&names);
-    return st;
+    TRY(formats_add_names(&names));
+    return report_fail(STATUS_USAGE, "input.layout.format is %s, expected one of %s", name,
+                       names.data);
 }
 
 /* Removes an impossible position, so that products do not inherit it. Warns of it. */
@@ -451,40 +429,35 @@ static status_t formats_check_described(const struct format_input *input,
 
 status_t formats_open(const struct format_input *input, struct archive **out)
 {
-    status_t st = STATUS_OK;
     const struct format *format = &described_format;
-    struct text expected = {0};
+    SCOPED(text_free) struct text expected = {0};
     for (size_t i = 0; i < input->npaths; i++) {
         apart_at("%s", input->paths[i]);
-        TRY_OUT(mark_refuse(-1, input->paths[i]));
+        TRY(mark_refuse(-1, input->paths[i]));
     }
-    TRY_OUT(input->layout->format      ? formats_find(input->layout->format, &format)
-            : input->layout->automatic ? formats_recognise(input->paths[0], &format)
-                                       : STATUS_OK);
-    REQUIRE_OUT(!format || !format->open_filterbank, STATUS_DATA,
-                "%s is %s: it contains powers, but channelise expects voltages: a job of input and "
-                "dedisperse alone reads it (docs/job-file.md); if another dataset of it contains "
-                "voltages, input.layout describes them",
-                input->paths[0], format->title);
+    TRY(input->layout->format      ? formats_find(input->layout->format, &format)
+        : input->layout->automatic ? formats_recognise(input->paths[0], &format)
+                                   : STATUS_OK);
+    REQUIRE(!format || !format->open_filterbank, STATUS_DATA,
+            "%s is %s: it contains powers, but channelise expects voltages: a job of input and "
+            "dedisperse alone reads it (docs/job-file.md); if another dataset of it contains "
+            "voltages, input.layout describes them",
+            input->paths[0], format->title);
     if (!format) {
-        TRY_OUT(formats_add_names(&expected));
-        FAIL_OUT(
+        TRY(formats_add_names(&expected));
+        return report_fail(
             STATUS_DATA,
             "%s is not %s, nor of another known format (%s): describe it under input.layout, see "
             "docs/archives.md",
             input->paths[0], NATIVE_EXPECTED, expected.data);
     }
-    REQUIRE_OUT(
-        !input->layout->has_dropped || format == &guppi_format, STATUS_USAGE,
-        "input.layout.dropped is of GUPPI RAW, whose headers count lost packets, but %s is not",
-        input->paths[0]);
-    TRY_OUT(formats_check_described(input, format));
-    TRY_OUT(format->open ? format->open(input, out) : gather_files(input, format, out));
+    REQUIRE(!input->layout->has_dropped || format == &guppi_format, STATUS_USAGE,
+            "input.layout.dropped is of GUPPI RAW, whose headers count lost packets, but %s is not",
+            input->paths[0]);
+    TRY(formats_check_described(input, format));
+    TRY(format->open ? format->open(input, out) : gather_files(input, format, out));
     formats_check_position(input->paths[0], *out);
-    TRY_OUT(formats_check_start(input->layout->time.has_start, &(*out)->sky, &(*out)->assumed));
-out:
-    text_free(&expected);
-    return st;
+    return formats_check_start(input->layout->time.has_start, &(*out)->sky, &(*out)->assumed);
 }
 
 status_t formats_open_filterbank(const char *path, struct fbh5 **out)
@@ -506,12 +479,8 @@ status_t formats_open_filterbank(const char *path, struct fbh5 **out)
 
 status_t formats_add_titles(struct text *out)
 {
-    status_t st = STATUS_OK;
-    struct text names = {0};
-    TRY_OUT(formats_add_names(&names));
-    TRY_OUT(text_add(out, "%s nor %s, nor of another known format (%s)", native_format.title,
-                     fbh5_format.title, names.data));
-out:
-    text_free(&names);
-    return st;
+    SCOPED(text_free) struct text names = {0};
+    TRY(formats_add_names(&names));
+    return text_add(out, "%s nor %s, nor of another known format (%s)", native_format.title,
+                    fbh5_format.title, names.data);
 }

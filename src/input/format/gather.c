@@ -297,27 +297,23 @@ static status_t gather_first_sample(const struct gathered *gathered, size_t i, i
 
 static status_t gather_at_places(struct gathered *gathered, int is_known, struct archive **out)
 {
-    status_t st = STATUS_OK;
-    struct places places = {0};
+    SCOPED(places_free) struct places places = {0};
     for (size_t i = 0; i < gathered->count; i++) {
         struct archive *archive = gathered->archives[i];
         struct place *place = NULL;
-        REQUIRE_OUT(archive->losses.ngaps == 0 && archive->losses.nstream_gaps == 0, STATUS_DATA,
-                    "%s has /gaps: it cannot stand beside others with samples of its own",
-                    archive->parts[0].path);
-        TRY_OUT(places_add(&places, &place));
+        REQUIRE(archive->losses.ngaps == 0 && archive->losses.nstream_gaps == 0, STATUS_DATA,
+                "%s has /gaps: it cannot stand beside others with samples of its own",
+                archive->parts[0].path);
+        TRY(places_add(&places, &place));
         place->stack = archive->shape.stacked == AXIS_TIME ? i % gathered->each : i;
-        TRY_OUT(gather_first_sample(gathered, i, is_known, places.items, &place->first_sample));
+        TRY(gather_first_sample(gathered, i, is_known, places.items, &place->first_sample));
     }
     for (size_t i = 0; i < gathered->count; i++) {
         places.items[i].archive = gathered->archives[i];  /* for `places` to keep */
         gathered->archives[i]->parts[0].first_sample = 0; /* counted from its own start */
         gathered->archives[i] = NULL;
     }
-    TRY_OUT(place_join(&places, PLACE_NEAR, out));
-out:
-    places_free(&places);
-    return st;
+    return place_join(&places, PLACE_NEAR, out);
 }
 
 /* The file of a sequence that follows: the next to start, or in the list if that is not known; NULL

@@ -31,37 +31,32 @@ static struct utc grex_utc(double tai_days)
  * Earlier writers spread their times evenly from the first sample to one sample after the last. */
 static status_t grex_read_times(struct fields *f)
 {
-    status_t st = STATUS_OK;
-    double *days = NULL;
+    SCOPED(free_at) double *days = NULL;
     size_t count = 0;
     hsize_t dims[4];
-    TRY_OUT(fields_shape(f, "voltages", 4, dims));
-    TRY_OUT(fields_f64s(f, "time", NULL, &days, &count));
-    REQUIRE_OUT(count == dims[0], STATUS_DATA,
-                "%s: /time has %zu values, /voltages %" PRIu64 " times", f->path, count,
-                (uint64_t)dims[0]);
-    REQUIRE_OUT(count > 0 && days[0] > 0 && days[0] < 1e8 && isfinite(days[count - 1]), STATUS_DATA,
-                "%s: /time begins with %g, expected TAI days since MJD 0", f->path,
-                count > 0 ? days[0] : NAN);
+    TRY(fields_shape(f, "voltages", 4, dims));
+    TRY(fields_f64s(f, "time", NULL, &days, &count));
+    REQUIRE(count == dims[0], STATUS_DATA, "%s: /time has %zu values, /voltages %" PRIu64 " times",
+            f->path, count, (uint64_t)dims[0]);
+    REQUIRE(count > 0 && days[0] > 0 && days[0] < 1e8 && isfinite(days[count - 1]), STATUS_DATA,
+            "%s: /time begins with %g, expected TAI days since MJD 0", f->path,
+            count > 0 ? days[0] : NAN);
     double seconds = (days[count - 1] - days[0]) * 86400;
     double expected = (double)(count - 1) * cadence_seconds;
     int is_late = fabs(seconds - expected - cadence_seconds) < cadence_seconds / 2;
-    REQUIRE_OUT(override_has_rate(f->layout) || is_late ||
-                    fabs(seconds - expected) < cadence_seconds / 2,
-                STATUS_DATA,
-                "%s: its %zu samples take %.9g s, expected %.9g s, one every 8.192 us: "
-                "input.layout.sample_rate_hz says what is right",
-                f->path, count, seconds, expected);
+    REQUIRE(override_has_rate(f->layout) || is_late ||
+                fabs(seconds - expected) < cadence_seconds / 2,
+            STATUS_DATA,
+            "%s: its %zu samples take %.9g s, expected %.9g s, one every 8.192 us: "
+            "input.layout.sample_rate_hz says what is right",
+            f->path, count, seconds, expected);
     f->own.time.has_sample_rate = 1;
     f->own.time.sample_rate_hz = 250e6 / 2048;
     f->own.time.has_start = 1;
     f->own.time.start = grex_utc(days[0]);
-    TRY_OUT(assume_if(is_late, &f->archive->assumed,
-                      "times: one sample every 8.192 us from the first on; the labels of /time "
-                      "drift by up to a sample"));
-out:
-    free(days);
-    return st;
+    return assume_if(is_late, &f->archive->assumed,
+                     "times: one sample every 8.192 us from the first on; the labels of /time "
+                     "drift by up to a sample");
 }
 
 /* The writer spreads the channels over the band with both ends included, so that its labels drift

@@ -110,22 +110,21 @@ static status_t recorder_add_lost(struct archive_part *part, const struct lost_b
 static status_t guppi_find_torn(const struct guppi *guppi, const struct guppi_blocks *blocks,
                                 struct archive *archive)
 {
-    status_t st = STATUS_OK;
     struct archive_part *part = &archive->parts[0];
     const struct guppi_block *last = &blocks->items[blocks->count - 1];
     uint64_t bytes = last->stored * guppi->step_bits / 8;
     uint64_t taken = 0;
     uint64_t there = 8 * blocks->held;
-    char *why = NULL;
+    SCOPED(free_at) char *why = NULL;
     if (blocks->held == bytes || last->lost == LOST_WHOLE) {
-        goto out;
+        return STATUS_OK;
     }
     for (const struct guppi_block *block = blocks->items; block < last; block++) {
         taken = block->lost < LOST_WHOLE ? block->first + block->stored : taken;
     }
-    TRY_OUT(memory_format(&why,
-                          "%s is cut off: it ends with %" PRIu64 " of %" PRIu64 " bytes of a block",
-                          part->path, blocks->held, bytes));
+    TRY(memory_format(&why,
+                      "%s is cut off: it ends with %" PRIu64 " of %" PRIu64 " bytes of a block",
+                      part->path, blocks->held, bytes));
     struct lost_box box = {.why = NULL};
     for (uint32_t i = 0; i < archive->shape.ndims; i++) {
         box.high[i] = archive->shape.dims[i].size;
@@ -137,8 +136,8 @@ static status_t guppi_find_torn(const struct guppi *guppi, const struct guppi_bl
         box.low[archive->shape.time_dim] =
             max_u64(box.low[archive->shape.time_dim],
                     min_u64(last->first + there / guppi->step_bits, part->samples));
-        TRY_OUT(recorder_add_lost(part, &box, why));
-        goto out;
+        TRY(recorder_add_lost(part, &box, why));
+        return STATUS_OK;
     }
     uint64_t rows = (uint64_t)guppi->stations * guppi->channels;
     uint64_t whole = there / (last->stored * (guppi->step_bits / rows));
@@ -146,16 +145,14 @@ static status_t guppi_find_torn(const struct guppi *guppi, const struct guppi_bl
     box.low[chan] = whole % guppi->channels;
     box.high[0] = chan ? whole / guppi->channels + 1 : box.high[0];
     box.low[0] = chan ? whole / guppi->channels : box.low[0];
-    TRY_OUT(recorder_add_lost(part, &box, why));
+    TRY(recorder_add_lost(part, &box, why));
     if (chan && box.high[0] < guppi->stations) { /* those after the one that is torn */
         box.low[0] = box.high[0];
         box.high[0] = guppi->stations;
         box.low[chan] = 0;
-        TRY_OUT(recorder_add_lost(part, &box, why));
+        TRY(recorder_add_lost(part, &box, why));
     }
-out:
-    free(why);
-    return st;
+    return STATUS_OK;
 }
 
 /* Extends the archive to the end of the last block, which no other block repeats. */
@@ -386,13 +383,12 @@ static status_t guppi_check_synctime(const struct guppi_file *file)
 /* `more`: samples after those of the last block that the next one would repeat. */
 static status_t guppi_describe(struct guppi_file *file, uint64_t more)
 {
-    status_t st = STATUS_OK;
     const struct job_layout *layout = file->layout;
     struct archive *archive = file->archive;
     const struct guppi *guppi = &file->guppi;
     const struct guppi_blocks *blocks = &file->blocks;
     const struct guppi_block *last = &blocks->items[blocks->count - 1];
-    struct job_layout own = {.files_along = layout->files_along};
+    SCOPED(override_free) struct job_layout own = {.files_along = layout->files_along};
     const struct recorder_number number = {
         .bits = guppi->bits,
         .is_half = guppi->is_float && guppi->bits == 16,
@@ -402,38 +398,31 @@ static status_t guppi_describe(struct guppi_file *file, uint64_t more)
         .levels = guppi->bits == 2 && !guppi->is_vdif ? guppi_levels : NULL};
     archive->parts[0].samples = last->first + guppi_steps(guppi, last) + more;
     guppi_set_dims(guppi, archive->parts[0].samples, archive);
-    TRY_OUT(guppi_name_pols(file));
-    TRY_OUT(guppi->are_beams ? STATUS_OK : guppi_name_stations(file));
-    TRY_OUT(guppi_set_words(file, &own));
-    TRY_OUT(guppi_check_synctime(file));
-    TRY_OUT(assume_if(guppi->is_vdif && !layout->numbers.has_packing, &archive->assumed,
-                      "PKTFMT = VDIF: numbers are offset binary, the first in a byte's low bits"));
-    TRY_OUT(layout->has_oversampling ? STATUS_OK : guppi_set_oversampling(file, &own));
-    TRY_OUT(recorder_describe(layout, &number, &own, archive));
-    TRY_OUT(guppi_add_runs(guppi, blocks, archive));
-    TRY_OUT(guppi_find_torn(guppi, blocks, archive));
-out:
-    override_free(&own);
-    return st;
+    TRY(guppi_name_pols(file));
+    TRY(guppi->are_beams ? STATUS_OK : guppi_name_stations(file));
+    TRY(guppi_set_words(file, &own));
+    TRY(guppi_check_synctime(file));
+    TRY(assume_if(guppi->is_vdif && !layout->numbers.has_packing, &archive->assumed,
+                  "PKTFMT = VDIF: numbers are offset binary, the first in a byte's low bits"));
+    TRY(layout->has_oversampling ? STATUS_OK : guppi_set_oversampling(file, &own));
+    TRY(recorder_describe(layout, &number, &own, archive));
+    TRY(guppi_add_runs(guppi, blocks, archive));
+    return guppi_find_torn(guppi, blocks, archive);
 }
 
 /* Reads all headers of a file. */
 static status_t guppi_survey(const char *path, const struct job_layout *layout,
                              struct guppi_file *file)
 {
-    status_t st = STATUS_OK;
     uint64_t bytes = 0;
-    int fd = -1;
+    SCOPED(file_close_at) int fd = -1;
     file->path = path;
     file->layout = layout;
-    TRY_OUT(archive_create(path, &file->archive));
-    TRY_OUT(memory_text("GUPPI RAW", &file->archive->layout));
-    TRY_OUT(recorder_open(&file->archive->parts[0], &fd, &bytes));
-    TRY_OUT(guppi_find_blocks(fd, bytes, file));
-    TRY_OUT(guppi_weigh_blocks(file));
-out:
-    file_close(fd);
-    return st;
+    TRY(archive_create(path, &file->archive));
+    TRY(memory_text("GUPPI RAW", &file->archive->layout));
+    TRY(recorder_open(&file->archive->parts[0], &fd, &bytes));
+    TRY(guppi_find_blocks(fd, bytes, file));
+    return guppi_weigh_blocks(file);
 }
 
 static status_t guppi_open(const struct format_input *input, struct archive **out)

@@ -146,15 +146,14 @@ static status_t guppi_ignore_packets(struct guppi_file *file)
 static status_t guppi_find_growths(struct guppi_file *files, size_t count,
                                    struct guppi_growths *out)
 {
-    status_t st = STATUS_OK;
-    struct guppi_file **sorted = NULL;
+    SCOPED(free_at) struct guppi_file **sorted = NULL;
     size_t blocks = 0;
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
         blocks += files[i].blocks.count;
     }
-    TRY_OUT(memory_zeroed(blocks, sizeof *out->items, "blocks", &out->items));
-    TRY_OUT(memory_zeroed(count, sizeof(struct guppi_file *), "files", &sorted));
+    TRY(memory_zeroed(blocks, sizeof *out->items, "blocks", &out->items));
+    TRY(memory_zeroed(count, sizeof(struct guppi_file *), "files", &sorted));
     for (size_t i = 0; i < count; i++) {
         const struct guppi_blocks *of = &files[i].blocks;
         for (size_t k = 1; k < of->count && of->has_packets; k++) {
@@ -174,9 +173,7 @@ static status_t guppi_find_growths(struct guppi_file *files, size_t count,
                              &sorted[i]->blocks.items[0], out);
         }
     }
-out:
-    free(sorted);
-    return st;
+    return STATUS_OK;
 }
 
 /* How many blocks follow the one before without a gap in this unit, and how many of these without

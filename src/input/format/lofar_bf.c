@@ -47,16 +47,13 @@ static struct lofar_bf_place lofar_bf_place(const char *stokes)
 static status_t lofar_bf_number(const struct fields *f, const char *object, const char *name,
                                 double *out, double *unit, int *found)
 {
-    status_t st = STATUS_OK;
     char unit_name[80];
-    char *text = NULL;
+    SCOPED(free_at) char *text = NULL;
     snprintf(unit_name, sizeof unit_name, "%s_UNIT", name);
-    TRY_OUT(fields_f64(f, object, name, out, found));
-    TRY_OUT(fields_text(f, object, unit_name, &text, NULL));
+    TRY(fields_f64(f, object, name, out, found));
+    TRY(fields_text(f, object, unit_name, &text, NULL));
     *unit = fields_unit(text);
-out:
-    free(text);
-    return st;
+    return STATUS_OK;
 }
 
 /* Makes Hz by the unit. Without one, and where it cannot be meant, the size tells MHz from Hz. */
@@ -175,30 +172,26 @@ static const double start_tolerance = 1e-3; /* s */
 static status_t lofar_bf_read_forms(const struct fields *f, const char *object,
                                     struct lofar_bf_start *out)
 {
-    status_t st = STATUS_OK;
-    char *text = NULL;
+    SCOPED(free_at) char *text = NULL;
     double mjd = 0;
-    TRY_OUT(fields_text(f, object, out->utc, &text, &out->has_utc));
-    TRY_OUT(fields_f64(f, object, out->mjd, &mjd, &out->has_mjd));
+    TRY(fields_text(f, object, out->utc, &text, &out->has_utc));
+    TRY(fields_f64(f, object, out->mjd, &mjd, &out->has_mjd));
     int is_day = mjd > 0 && mjd < 1e6;
     if (out->has_utc) {
-        REQUIRE_OUT(units_parse_utc(text, &out->start), STATUS_DATA,
-                    "%s: it starts at \"%s\", expected a date like 2012-08-22T10:25:00.000000000Z",
-                    f->path, text);
-        REQUIRE_OUT(
-            !out->has_mjd || override_has(f->layout, SAID_START) ||
-                (is_day && fabs(utc_difference(utc_of_mjd(mjd), out->start)) < start_tolerance),
-            STATUS_DATA,
-            "%s: it starts at \"%s\", but %s is %.15g: input.layout.start says which is right",
-            f->path, text, out->mjd, mjd);
+        REQUIRE(units_parse_utc(text, &out->start), STATUS_DATA,
+                "%s: it starts at \"%s\", expected a date like 2012-08-22T10:25:00.000000000Z",
+                f->path, text);
+        REQUIRE(!out->has_mjd || override_has(f->layout, SAID_START) ||
+                    (is_day && fabs(utc_difference(utc_of_mjd(mjd), out->start)) < start_tolerance),
+                STATUS_DATA,
+                "%s: it starts at \"%s\", but %s is %.15g: input.layout.start says which is right",
+                f->path, text, out->mjd, mjd);
     } else if (out->has_mjd) {
-        REQUIRE_OUT(is_day, STATUS_DATA, "%s: %s is %g, expected a Modified Julian Day", f->path,
-                    out->mjd, mjd);
+        REQUIRE(is_day, STATUS_DATA, "%s: %s is %g, expected a Modified Julian Day", f->path,
+                out->mjd, mjd);
         out->start = utc_of_mjd(mjd);
     }
-out:
-    free(text);
-    return st;
+    return STATUS_OK;
 }
 
 /* The pointing's start goes before that of the observation; where the observation's text agrees
@@ -242,20 +235,17 @@ static status_t lofar_bf_compare_centre(const struct fields *f, const struct lof
 static status_t lofar_bf_compare_channels(const struct fields *f,
                                           const struct lofar_bf_place *place)
 {
-    status_t st = STATUS_OK;
-    uint64_t *each = NULL;
+    SCOPED(free_at) uint64_t *each = NULL;
     size_t count = 0;
     uint64_t sum = 0;
-    TRY_OUT(fields_attribute_u64s(f, place->stokes, "NOF_CHANNELS", &each, &count));
+    TRY(fields_attribute_u64s(f, place->stokes, "NOF_CHANNELS", &each, &count));
     for (size_t i = 0; i < count; i++) {
         sum += each[i];
     }
-    REQUIRE_OUT(count == 0 || sum == place->chans, STATUS_DATA,
-                "%s: NOF_CHANNELS of %zu subbands are %" PRIu64 ", but %s has %" PRIu64 " channels",
-                f->path, count, sum, place->stokes, place->chans);
-out:
-    free(each);
-    return st;
+    return REQUIRED(count == 0 || sum == place->chans, STATUS_DATA,
+                    "%s: NOF_CHANNELS of %zu subbands are %" PRIu64 ", but %s has %" PRIu64
+                    " channels",
+                    f->path, count, sum, place->stokes, place->chans);
 }
 
 static status_t lofar_bf_read_frequencies(struct fields *f, const struct lofar_bf_place *place)
@@ -313,16 +303,13 @@ static status_t lofar_bf_fill(struct fields *f, const struct lofar_bf_place *pla
 /* Reads the DM of coherent dedispersion; 0: there was none. */
 static status_t lofar_bf_dm(const struct fields *f, const struct lofar_bf_place *place, double *dm)
 {
-    status_t st = STATUS_OK;
-    char *how = NULL;
+    SCOPED(free_at) char *how = NULL;
     *dm = 0;
-    TRY_OUT(fields_text(f, place->beam, "DEDISPERSION", &how, NULL));
+    TRY(fields_text(f, place->beam, "DEDISPERSION", &how, NULL));
     if (how && strcmp(how, "COHERENT") == 0) {
-        TRY_OUT(fields_f64(f, place->beam, "DISPERSION_MEASURE", dm, NULL));
+        TRY(fields_f64(f, place->beam, "DISPERSION_MEASURE", dm, NULL));
     }
-out:
-    free(how);
-    return st;
+    return STATUS_OK;
 }
 
 static const char title[] = "a LOFAR beam-formed file";
@@ -365,28 +352,24 @@ out:
 /* Finds whether a dataset is Xr, Xi, Yr or Yi. Fails for powers and scaled bytes, naming them. */
 static status_t lofar_bf_find_component(const struct fields *f, const char *name, int *out)
 {
-    status_t st = STATUS_OK;
-    char *text = NULL;
+    SCOPED(free_at) char *text = NULL;
     char scales[300 + sizeof "_i2f"];
     int has_scales = 0;
     *out = -1;
-    TRY_OUT(fields_text(f, name, "STOKES_COMPONENT", &text, NULL));
+    TRY(fields_text(f, name, "STOKES_COMPONENT", &text, NULL));
     for (int i = 0; i < COMPONENTS && text; i++) {
         *out = strncmp(text, component_names[i], 2) == 0 ? i : *out;
     }
-    REQUIRE_OUT(*out >= 0, STATUS_DATA,
-                "%s: %s is Stokes %s, a filterbank, not voltages: expected Xr, Xi, Yr, Yi", f->path,
-                name, text ? text : "?");
+    REQUIRE(*out >= 0, STATUS_DATA,
+            "%s: %s is Stokes %s, a filterbank, not voltages: expected Xr, Xi, Yr, Yi", f->path,
+            name, text ? text : "?");
     snprintf(scales, sizeof scales, "%s_i2f", name);
-    TRY_OUT(h5_has(f->file, f->path, scales, &has_scales));
-    REQUIRE_OUT(
+    TRY(h5_has(f->file, f->path, scales, &has_scales));
+    return REQUIRED(
         !has_scales, STATUS_DATA,
         "%s: %s is of 8 bits with scales in %s, which are not read: expected floats, as LOFAR "
         "writes them",
         f->path, name, scales);
-out:
-    free(text);
-    return st;
 }
 
 /* Bytes of the dataset that its files hold, of those that they are declared to hold. */
@@ -456,31 +439,28 @@ static status_t lofar_bf_read(struct fields *f, void *context)
 static status_t lofar_bf_note(const struct fields *f, const struct lofar_bf_place *place,
                               struct lofar_bf *all)
 {
-    status_t st = STATUS_OK;
-    char *id = NULL;
+    SCOPED(free_at) char *id = NULL;
     const int component = place->component;
-    TRY_OUT(fields_text(f, "/", "OBSERVATION_ID", &id, NULL));
-    TRY_OUT(id ? STATUS_OK : memory_text("?", &id));
+    TRY(fields_text(f, "/", "OBSERVATION_ID", &id, NULL));
+    TRY(id ? STATUS_OK : memory_text("?", &id));
     for (int i = 0; i < COMPONENTS; i++) {
         if (!all->component[i].path) {
             continue;
         }
-        REQUIRE_OUT(strcmp(all->component[i].observation, id) == 0 &&
-                        strcmp(all->component[i].where, place->beam) == 0,
-                    STATUS_DATA,
-                    "%s is of observation %s, %s, but %s of %s, %s: they do not belong together",
-                    all->component[i].path, all->component[i].observation, all->component[i].where,
-                    f->path, id, place->beam);
+        REQUIRE(strcmp(all->component[i].observation, id) == 0 &&
+                    strcmp(all->component[i].where, place->beam) == 0,
+                STATUS_DATA,
+                "%s is of observation %s, %s, but %s of %s, %s: they do not belong together",
+                all->component[i].path, all->component[i].observation, all->component[i].where,
+                f->path, id, place->beam);
     }
-    REQUIRE_OUT(!all->component[component].path, STATUS_DATA,
-                "%s and %s both contain %s: parts of a band (P000, P001 ...) are read one by one",
-                all->component[component].path, f->path, component_names[component]);
-    TRY_OUT(memory_text(f->path, &all->component[component].path));
-    TRY_OUT(memory_text(place->beam, &all->component[component].where));
+    REQUIRE(!all->component[component].path, STATUS_DATA,
+            "%s and %s both contain %s: parts of a band (P000, P001 ...) are read one by one",
+            all->component[component].path, f->path, component_names[component]);
+    TRY(memory_text(f->path, &all->component[component].path));
+    TRY(memory_text(place->beam, &all->component[component].where));
     all->component[component].observation = memory_move(&id);
-out:
-    free(id);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t lofar_bf_open_file(const char *path, const struct job_layout *layout,
@@ -526,26 +506,23 @@ static size_t lofar_bf_digit(const char *path)
 static status_t lofar_bf_open_siblings(const char *path, const struct job_layout *layout,
                                        struct lofar_bf *all)
 {
-    status_t st = STATUS_OK;
-    char *name = NULL;
+    SCOPED(free_at) char *name = NULL;
     size_t digit = lofar_bf_digit(path);
-    TRY_OUT(memory_text(path, &name));
+    TRY(memory_text(path, &name));
     for (int i = 0; i < (digit > 0 ? COMPONENTS : 1); i++) {
         int is_open = 0;
         int exists = 1;
         if (digit > 0) {
             name[digit] = (char)('0' + i);
-            TRY_OUT(strcmp(name, path) == 0 ? STATUS_OK : file_exists(name, &exists));
+            TRY(strcmp(name, path) == 0 ? STATUS_OK : file_exists(name, &exists));
         }
         for (int j = 0; j < COMPONENTS && exists && !is_open; j++) {
-            TRY_OUT(all->component[j].path ? file_is_same(all->component[j].path, name, &is_open)
-                                           : STATUS_OK);
+            TRY(all->component[j].path ? file_is_same(all->component[j].path, name, &is_open)
+                                       : STATUS_OK);
         }
-        TRY_OUT(exists && !is_open ? lofar_bf_open_file(name, layout, all) : STATUS_OK);
+        TRY(exists && !is_open ? lofar_bf_open_file(name, layout, all) : STATUS_OK);
     }
-out:
-    free(name);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t lofar_bf_check(const struct lofar_bf *all)

@@ -67,19 +67,16 @@ out:
 static status_t lofar_tbb_hertz(const struct fields *f, const char *object, const char *name,
                                 double *hertz)
 {
-    status_t st = STATUS_OK;
-    char *unit = NULL;
-    TRY_OUT(fields_text(f, object, name, &unit, NULL));
+    SCOPED(free_at) char *unit = NULL;
+    TRY(fields_text(f, object, name, &unit, NULL));
     double scale = fields_unit(unit) > 0 ? fields_unit(unit) : 1e6;
     if (scale >= 1e6 && *hertz > 1e5) {
         scale = 1;
-        TRY_OUT(assume_if(unit != NULL, &f->archive->assumed,
-                          "%s %s of %.12g is taken for Hz, by its size", name, unit, *hertz));
+        TRY(assume_if(unit != NULL, &f->archive->assumed,
+                      "%s %s of %.12g is taken for Hz, by its size", name, unit, *hertz));
     }
     *hertz *= scale;
-out:
-    free(unit);
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads the sample rate, and checks that it is the station's clock. */
@@ -104,22 +101,18 @@ static status_t lofar_tbb_read_rate(const struct fields *f, const char *name, do
 static status_t lofar_tbb_check_zone(const struct fields *f, const char *name,
                                      const struct lofar_tbb_dipole *dipole)
 {
-    status_t st = STATUS_OK;
-    char *filter = NULL;
+    SCOPED(free_at) char *filter = NULL;
     double low = 0;
     double high = 0;
-    TRY_OUT(fields_text(f, "/", "FILTER_SELECTION", &filter, NULL));
+    TRY(fields_text(f, "/", "FILTER_SELECTION", &filter, NULL));
     int found = filter && sscanf(filter, "%*3[A-Z]_%lf_%lf", &low, &high) == 2;
     double zone = floor((low + high) / 2 * 1e6 / (dipole->rate / 2)) + 1;
-    REQUIRE_OUT(!found || !dipole->has_zone || override_has_frequencies(f->layout) ||
-                    zone == (double)dipole->zone,
-                STATUS_DATA,
-                "%s: %s: NYQUIST_ZONE is %" PRId64 ", but FILTER_SELECTION %s is of zone %.0f: "
-                "input.layout.freq_hz and sideband say what is right",
-                f->path, name, dipole->zone, filter, zone);
-out:
-    free(filter);
-    return st;
+    return REQUIRED(!found || !dipole->has_zone || override_has_frequencies(f->layout) ||
+                        zone == (double)dipole->zone,
+                    STATUS_DATA,
+                    "%s: %s: NYQUIST_ZONE is %" PRId64 ", but FILTER_SELECTION %s is of zone %.0f: "
+                    "input.layout.freq_hz and sideband say what is right",
+                    f->path, name, dipole->zone, filter, zone);
 }
 
 static status_t lofar_tbb_read(const struct fields *f, const char *name,
@@ -161,19 +154,18 @@ static status_t lofar_tbb_fill(struct fields *f, const struct lofar_tbb_dipole *
 static status_t lofar_tbb_read_flags(const struct fields *f, const char *name,
                                      struct archive *archive)
 {
-    status_t st = STATUS_OK;
-    uint64_t *flags = NULL;
+    SCOPED(free_at) uint64_t *flags = NULL;
     size_t count = 0;
     uint64_t samples = archive->count[AXIS_TIME];
-    TRY_OUT(fields_attribute_u64s(f, name, "FLAG_OFFSETS", &flags, &count));
-    TRY_OUT(memory_zeroed(count / 2, sizeof *archive->losses.stream_gaps, "flags",
-                          &archive->losses.stream_gaps));
+    TRY(fields_attribute_u64s(f, name, "FLAG_OFFSETS", &flags, &count));
+    TRY(memory_zeroed(count / 2, sizeof *archive->losses.stream_gaps, "flags",
+                      &archive->losses.stream_gaps));
     uint64_t end = 0;
     for (size_t i = 0; i + 1 < count; i += 2) {
-        REQUIRE_OUT(flags[i] >= end && flags[i + 1] >= flags[i], STATUS_DATA,
-                    "%s: %s: FLAG_OFFSETS has the range %" PRIu64 " .. %" PRIu64
-                    ", expected ascending ones",
-                    f->path, name, flags[i], flags[i + 1]);
+        REQUIRE(flags[i] >= end && flags[i + 1] >= flags[i], STATUS_DATA,
+                "%s: %s: FLAG_OFFSETS has the range %" PRIu64 " .. %" PRIu64
+                ", expected ascending ones",
+                f->path, name, flags[i], flags[i + 1]);
         end = flags[i + 1];
         uint64_t high = min_u64(end, samples);
         if (flags[i] < high) {
@@ -181,33 +173,27 @@ static status_t lofar_tbb_read_flags(const struct fields *f, const char *name,
                 (struct archive_gap){.first = flags[i], .count = high - flags[i]};
         }
     }
-out:
-    free(flags);
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads the position of the antenna, ITRF; the files of 2008 state zeros. */
 static status_t lofar_tbb_read_position(const struct fields *f, const char *name,
                                         struct archive *archive)
 {
-    status_t st = STATUS_OK;
     static const char *const names[] = {"ANTENNA_POSITION", "ANTENNA_POSITION_VALUE"};
-    char *frame = NULL;
-    double *itrf_m = NULL;
-    TRY_OUT(fields_text(f, name, "ANTENNA_POSITION_FRAME", &frame, NULL));
+    SCOPED(free_at) char *frame = NULL;
+    SCOPED(free_at) double *itrf_m = NULL;
+    TRY(fields_text(f, name, "ANTENNA_POSITION_FRAME", &frame, NULL));
     for (int i = 0; i < 2 && frame && strcmp(frame, "ITRF") == 0 && !archive->states.itrf_m; i++) {
         size_t count = 0;
-        TRY_OUT(fields_attribute_f64s(f, name, names[i], &itrf_m, &count));
+        TRY(fields_attribute_f64s(f, name, names[i], &itrf_m, &count));
         if (count == 3 && itrf_m[0] != 0) {
             archive->states.itrf_m = memory_move(&itrf_m);
             archive->states.nitrf_m = 3;
         }
         free(memory_move(&itrf_m));
     }
-out:
-    free(itrf_m);
-    free(frame);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t lofar_tbb_read_dipole(struct fields *f, void *context)

@@ -38,57 +38,47 @@ static status_t lofar_begin(int fd, const char *path, uint64_t file_bytes, unsig
 
 static status_t lofar_recognise(const char *path, int *is_it)
 {
-    status_t st = STATUS_OK;
     struct identity identity;
     struct lofar_header first;
     unsigned char bytes[LOFAR_HEADER_BYTES];
-    int fd = -1;
+    SCOPED(file_close_at) int fd = -1;
     *is_it = 0;
-    TRY_OUT(recorder_open_begin(path, &fd, &identity));
-    TRY_OUT(fd >= 0 ? lofar_begin(fd, path, identity.bytes, bytes, &first, is_it) : STATUS_OK);
-out:
-    file_close(fd);
-    return st;
+    TRY(recorder_open_begin(path, &fd, &identity));
+    return fd >= 0 ? lofar_begin(fd, path, identity.bytes, bytes, &first, is_it) : STATUS_OK;
 }
 
 /* Finds where packets are; what the first file says is what the others must say. */
 static status_t lofar_survey_file(struct packets *packets, struct packets_file *file,
                                   struct lofar_header *common)
 {
-    status_t st = STATUS_OK;
     struct identity identity;
     struct lofar_header first;
     struct packets_mark mark;
-    struct packets_ends *ends = NULL;
+    SCOPED(free_at) struct packets_ends *ends = NULL;
     unsigned char bytes[LOFAR_HEADER_BYTES];
     int found = 0;
-    int fd = -1;
+    SCOPED(file_close_at) int fd = -1;
     apart_at("%s: packets of LOFAR", file->path);
-    TRY_OUT(file_open_read(file->path, &fd));
-    TRY_OUT(identity_of_open(fd, file->path, &identity));
-    TRY_OUT(lofar_begin(fd, file->path, identity.bytes, bytes, &first, &found));
-    REQUIRE_OUT(found, STATUS_DATA, "%s does not begin with packets of a LOFAR station",
-                file->path);
+    TRY(file_open_read(file->path, &fd));
+    TRY(identity_of_open(fd, file->path, &identity));
+    TRY(lofar_begin(fd, file->path, identity.bytes, bytes, &first, &found));
+    REQUIRE(found, STATUS_DATA, "%s does not begin with packets of a LOFAR station", file->path);
     mark = packets_mark_of(PACKETS_LOFAR, bytes);
     if (common->bytes == 0) {
         *common = first;
         packets->mark = mark;
     }
-    REQUIRE_OUT(frames_is_header(&packets->mark, bytes, mark.loose), STATUS_DATA,
-                "%s: its packets are of station %u, %u beamlets of %u bits, clock %u MHz, those of "
-                "the files before it of station %u, %u beamlets of %u bits, clock %u MHz",
-                file->path, first.station, first.beamlets, first.bits, first.clock_mhz,
-                common->station, common->beamlets, common->bits, common->clock_mhz);
+    REQUIRE(frames_is_header(&packets->mark, bytes, mark.loose), STATUS_DATA,
+            "%s: its packets are of station %u, %u beamlets of %u bits, clock %u MHz, those of "
+            "the files before it of station %u, %u beamlets of %u bits, clock %u MHz",
+            file->path, first.station, first.beamlets, first.bits, first.clock_mhz, common->station,
+            common->beamlets, common->bits, common->clock_mhz);
     file->threads[0] = UINT64_C(1) << first.board;
     packets->place[first.board] = 0;
-    TRY_OUT(memory_zeroed(1, sizeof *ends, "headers", &ends));
-    TRY_OUT(packets_seek_frames(&(struct packets_seek){fd, file->path, "packet", identity.bytes,
-                                                       first.bytes, LOFAR_HEADER_BYTES, &mark},
-                                0, file, ends));
-out:
-    free(ends);
-    file_close(fd);
-    return st;
+    TRY(memory_zeroed(1, sizeof *ends, "headers", &ends));
+    return packets_seek_frames(&(struct packets_seek){fd, file->path, "packet", identity.bytes,
+                                                      first.bytes, LOFAR_HEADER_BYTES, &mark},
+                               0, file, ends);
 }
 
 /* Beamlets of one board after those of another, in the order of their numbers. */

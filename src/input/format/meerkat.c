@@ -122,43 +122,34 @@ static status_t meerkat_settle_stamps(const struct fields *f, struct meerkat *sa
 static status_t meerkat_read_stamps(const struct fields *f, struct meerkat *said)
 {
     enum { PIECE = 1 << 20 };
-    status_t st = STATUS_OK;
-    uint64_t *values = NULL;
-    struct h5_dataset dataset = {0};
+    SCOPED(free_at) uint64_t *values = NULL;
+    SCOPED(h5_dataset_close) struct h5_dataset dataset = {0};
     hsize_t dims[1];
     uint64_t times = said->times;
-    TRY_OUT(fields_shape(f, stamps, 1, dims));
-    REQUIRE_OUT(dims[0] == times, STATUS_DATA,
-                "%s: /%s has %" PRIu64 " values, /Data/bf_raw %" PRIu64 " times", f->path, stamps,
-                (uint64_t)dims[0], times);
-    TRY_OUT(h5_dataset_open(f->file, f->path, stamps, &dataset));
-    REQUIRE_OUT(H5Tget_class(dataset.type) == H5T_INTEGER, STATUS_DATA,
-                "%s: /%s does not contain whole numbers", f->path, stamps);
-    TRY_OUT(memory_zeroed(PIECE, sizeof *values, "timestamps", &values));
+    TRY(fields_shape(f, stamps, 1, dims));
+    REQUIRE(dims[0] == times, STATUS_DATA,
+            "%s: /%s has %" PRIu64 " values, /Data/bf_raw %" PRIu64 " times", f->path, stamps,
+            (uint64_t)dims[0], times);
+    TRY(h5_dataset_open(f->file, f->path, stamps, &dataset));
+    REQUIRE(H5Tget_class(dataset.type) == H5T_INTEGER, STATUS_DATA,
+            "%s: /%s does not contain whole numbers", f->path, stamps);
+    TRY(memory_zeroed(PIECE, sizeof *values, "timestamps", &values));
     for (hsize_t at = 0; at < times; at += PIECE) {
         hsize_t count = min_u64(PIECE, times - at);
-        TRY_OUT(h5_dataset_read_part(&dataset, &at, &count, H5T_NATIVE_UINT64, values, "%s: /%s",
-                                     f->path, stamps));
-        TRY_OUT(meerkat_check_stamps(f, values, at, count, said));
+        TRY(h5_dataset_read_part(&dataset, &at, &count, H5T_NATIVE_UINT64, values, "%s: /%s",
+                                 f->path, stamps));
+        TRY(meerkat_check_stamps(f, values, at, count, said));
     }
-    TRY_OUT(meerkat_settle_stamps(f, said));
-out:
-    free(values);
-    h5_dataset_close(&dataset);
-    return st;
+    return meerkat_settle_stamps(f, said);
 }
 
 /* "tied_array_channelised_voltage_0x" is of polarisation x. */
 static status_t meerkat_read_pol(const struct fields *f, struct meerkat *said)
 {
-    status_t st = STATUS_OK;
-    char *name = NULL;
-    TRY_OUT(fields_text(f, "Data", "stream_name", &name, NULL));
+    SCOPED(free_at) char *name = NULL;
+    TRY(fields_text(f, "Data", "stream_name", &name, NULL));
     const char *under = name ? strrchr(name, '_') : NULL;
-    TRY_OUT(memory_text(under ? under + 1 : unsaid, &said->pol));
-out:
-    free(name);
-    return st;
+    return memory_text(under ? under + 1 : unsaid, &said->pol);
 }
 
 /* Adds a gap of a coarse channel, whose gaps come in the order of their begins. */

@@ -211,8 +211,7 @@ static status_t mwax_read_start(const struct mwax *mwax, struct job_layout *own)
 
 static status_t mwax_describe(const struct mwax *mwax, const struct job_layout *layout)
 {
-    status_t st = STATUS_OK;
-    struct job_layout own = {.files_along = AXIS_TIME};
+    SCOPED(override_free) struct job_layout own = {.files_along = AXIS_TIME};
     struct archive *archive = mwax->archive;
     const struct recorder_number number = {.bits = 8, .is_complex = 1};
     const struct archive_run run = {.file_offset =
@@ -228,23 +227,20 @@ static status_t mwax_describe(const struct mwax *mwax, const struct job_layout *
     recorder_add_dim(archive, AXIS_TIME, archive->parts[0].samples);
     own.time.has_sample_rate = 1;
     own.time.sample_rate_hz = (double)mwax->rate;
-    TRY_OUT(mwax_read_start(mwax, &own));
+    TRY(mwax_read_start(mwax, &own));
     own.has_oversampling = mwax->rate > mwax->width;
-    REQUIRE_OUT(spacing_ratio((double)mwax->rate / (double)mwax->width, 1e-9, &own.oversample),
-                STATUS_DATA,
-                "%s: SAMPLE_RATE = %" PRIu64 " and BANDWIDTH_HZ = %" PRIu64
-                ", expected a ratio of small numbers",
-                mwax->header.path, mwax->rate, mwax->width);
-    TRY_OUT(memory_text("samples", &own.dataset));
-    TRY_OUT(memory_text("MWA", &own.sky.telescope));
-    TRY_OUT(recorder_set_band((double)(mwax->channel * mwax->width), (double)mwax->width, 1, &own));
-    TRY_OUT(recorder_describe(layout, &number, &own, archive));
-    TRY_OUT(archive_add_run(&archive->parts[0], mwax->header.path, &run));
-    TRY_OUT(assume_unless(override_has(layout, SAID_SIDEBAND), &archive->assumed,
-                          "sideband +1: the file does not say"));
-out:
-    override_free(&own);
-    return st;
+    REQUIRE(spacing_ratio((double)mwax->rate / (double)mwax->width, 1e-9, &own.oversample),
+            STATUS_DATA,
+            "%s: SAMPLE_RATE = %" PRIu64 " and BANDWIDTH_HZ = %" PRIu64
+            ", expected a ratio of small numbers",
+            mwax->header.path, mwax->rate, mwax->width);
+    TRY(memory_text("samples", &own.dataset));
+    TRY(memory_text("MWA", &own.sky.telescope));
+    TRY(recorder_set_band((double)(mwax->channel * mwax->width), (double)mwax->width, 1, &own));
+    TRY(recorder_describe(layout, &number, &own, archive));
+    TRY(archive_add_run(&archive->parts[0], mwax->header.path, &run));
+    return assume_unless(override_has(layout, SAID_SIDEBAND), &archive->assumed,
+                         "sideband +1: the file does not say");
 }
 
 static status_t mwax_open_file(const char *path, const struct job_layout *layout,
@@ -302,18 +298,14 @@ static void mwax_place(struct places *places)
 
 static status_t mwax_open(const struct format_input *input, struct archive **out)
 {
-    status_t st = STATUS_OK;
-    struct places places = {0};
+    SCOPED(places_free) struct places places = {0};
     for (size_t i = 0; i < input->npaths; i++) {
         struct place *place = NULL;
-        TRY_OUT(places_add(&places, &place));
-        TRY_OUT(mwax_open_file(input->paths[i], input->layout, place));
+        TRY(places_add(&places, &place));
+        TRY(mwax_open_file(input->paths[i], input->layout, place));
     }
     mwax_place(&places);
-    TRY_OUT(place_join(&places, PLACE_NEAR, out));
-out:
-    places_free(&places);
-    return st;
+    return place_join(&places, PLACE_NEAR, out);
 }
 
 const struct format mwax_format = {.name = "mwax",

@@ -30,34 +30,30 @@ static status_t native_has(const struct fields *f, const char *name, int *out)
  * a sign they stay, beyond all samples. Fails with DATA. */
 static status_t native_read_gaps(const struct fields *f)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset gaps = {0};
+    SCOPED(h5_dataset_close) struct h5_dataset gaps = {0};
     struct archive_losses *losses = &f->archive->losses;
     const char *path = f->path;
     int is_there = 0;
-    TRY_OUT(native_has(f, "gaps", &is_there));
+    TRY(native_has(f, "gaps", &is_there));
     if (!is_there) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(h5_dataset_open(f->file, path, "/gaps", &gaps));
-    REQUIRE_OUT(gaps.rank == 2, STATUS_DATA,
-                "%s: /gaps has %d dimensions, expected [n][2] or [n][3]", path, gaps.rank);
-    REQUIRE_OUT((gaps.dims[1] == 2 || gaps.dims[1] == 3) && gaps.dims[0] < (1u << 26), STATUS_DATA,
-                "%s: /gaps is %llu x %llu, expected [n][2] or [n][3]", path,
-                (unsigned long long)gaps.dims[0], (unsigned long long)gaps.dims[1]);
+    TRY(h5_dataset_open(f->file, path, "/gaps", &gaps));
+    REQUIRE(gaps.rank == 2, STATUS_DATA, "%s: /gaps has %d dimensions, expected [n][2] or [n][3]",
+            path, gaps.rank);
+    REQUIRE((gaps.dims[1] == 2 || gaps.dims[1] == 3) && gaps.dims[0] < (1u << 26), STATUS_DATA,
+            "%s: /gaps is %llu x %llu, expected [n][2] or [n][3]", path,
+            (unsigned long long)gaps.dims[0], (unsigned long long)gaps.dims[1]);
     const size_t count = (size_t)gaps.dims[0];
     const int are_all = gaps.dims[1] == 2;
-    TRY_OUT(are_all
-                ? memory_zeroed(count, sizeof *losses->gaps, "gaps", &losses->gaps)
+    TRY(are_all ? memory_zeroed(count, sizeof *losses->gaps, "gaps", &losses->gaps)
                 : memory_zeroed(count, sizeof *losses->stream_gaps, "gaps", &losses->stream_gaps));
-    TRY_OUT(h5_dataset_read(&gaps, path, "/gaps", H5T_NATIVE_INT64, gaps.count,
-                            are_all ? (void *)losses->gaps : losses->stream_gaps));
+    TRY(h5_dataset_read(&gaps, path, "/gaps", H5T_NATIVE_INT64, gaps.count,
+                        are_all ? (void *)losses->gaps : losses->stream_gaps));
     losses->ngaps = are_all ? count : 0;
     losses->nstream_gaps = are_all ? 0 : count;
     archive_gaps_sort(losses->stream_gaps, losses->nstream_gaps);
-out:
-    h5_dataset_close(&gaps);
-    return st;
+    return STATUS_OK;
 }
 
 static const char dataset_name[] = "/voltages";
@@ -131,18 +127,14 @@ static status_t native_check_version(const struct native *n, int found, const ch
 /* Reads the packing, or the offset of numbers that are not packed. */
 static status_t native_read_packing(const struct native *n, struct job_layout_numbers *numbers)
 {
-    status_t st = STATUS_OK;
-    char *packing = NULL;
-    TRY_OUT(h5_get_text(n->dataset, n->where, "packing", &packing, &numbers->has_packing));
-    REQUIRE_OUT(!numbers->has_packing || packing_parse(packing, &numbers->packing), STATUS_DATA,
-                "%s: packing is \"%s\", expected " PACKING_TEXTS, n->where, packing);
-    TRY_OUT(h5_get_f64(n->dataset, n->where, "offset", &numbers->offset, &numbers->has_offset));
-    TRY_OUT(native_check_version(n, numbers->has_offset, "offset", VERSION_OF_LEVELS));
-    REQUIRE_OUT(!numbers->has_offset || !numbers->has_packing, STATUS_DATA,
-                "%s has attributes offset and packing, expected one of them", n->where);
-out:
-    free(packing);
-    return st;
+    SCOPED(free_at) char *packing = NULL;
+    TRY(h5_get_text(n->dataset, n->where, "packing", &packing, &numbers->has_packing));
+    REQUIRE(!numbers->has_packing || packing_parse(packing, &numbers->packing), STATUS_DATA,
+            "%s: packing is \"%s\", expected " PACKING_TEXTS, n->where, packing);
+    TRY(h5_get_f64(n->dataset, n->where, "offset", &numbers->offset, &numbers->has_offset));
+    TRY(native_check_version(n, numbers->has_offset, "offset", VERSION_OF_LEVELS));
+    return REQUIRED(!numbers->has_offset || !numbers->has_packing, STATUS_DATA,
+                    "%s has attributes offset and packing, expected one of them", n->where);
 }
 
 /* Reads the values of a packing of few bits, if they are not the usual ones. */
@@ -187,16 +179,12 @@ static status_t native_read_scale(const struct native *n, struct job_layout_numb
  * version had no such attribute. */
 static status_t native_read_dc(const struct native *n, struct job_layout *own)
 {
-    status_t st = STATUS_OK;
-    char *dc = NULL;
-    TRY_OUT(h5_get_text(n->dataset, n->where, "dc", &dc, &own->has_dc));
-    TRY_OUT(native_check_version(n, own->has_dc, "dc", VERSION_OF_DC));
+    SCOPED(free_at) char *dc = NULL;
+    TRY(h5_get_text(n->dataset, n->where, "dc", &dc, &own->has_dc));
+    TRY(native_check_version(n, own->has_dc, "dc", VERSION_OF_DC));
     own->is_dc_at_edge = own->has_dc && (strcmp(dc, "lower") == 0 || strcmp(dc, "upper") == 0);
-    REQUIRE_OUT(!own->has_dc || own->is_dc_at_edge || strcmp(dc, "centre") == 0, STATUS_DATA,
-                "%s: dc is %s, expected centre, lower or upper", n->where, dc);
-out:
-    free(dc);
-    return st;
+    return REQUIRED(!own->has_dc || own->is_dc_at_edge || strcmp(dc, "centre") == 0, STATUS_DATA,
+                    "%s: dc is %s, expected centre, lower or upper", n->where, dc);
 }
 
 /* Attributes of /voltages. */
@@ -288,35 +276,32 @@ static status_t native_read_coherent(const struct fields *f, size_t *count)
 /* Reads positions of stations, and the array's reference place. */
 static status_t native_read_positions(const struct fields *f)
 {
-    status_t st = STATUS_OK;
     static const char *const names[] = {"station_itrf_m", "reference_itrf_m"};
-    struct h5_dataset set = {0};
+    SCOPED(h5_dataset_close) struct h5_dataset set = {0};
     struct archive *archive = f->archive;
     const char *path = f->path;
     int found = 0;
     for (int i = 0; i < 2; i++) {
-        TRY_OUT(native_has(f, names[i], &found));
+        TRY(native_has(f, names[i], &found));
         if (!found) {
             continue;
         }
-        TRY_OUT(h5_dataset_open(f->file, path, names[i], &set));
-        REQUIRE_OUT(set.count % 3 == 0 && set.count <= 3 * 65536 && (i == 0 || set.count == 3),
-                    STATUS_DATA, "%s: /%s has %llu numbers, expected 3 of each place", path,
-                    names[i], (unsigned long long)set.count);
+        TRY(h5_dataset_open(f->file, path, names[i], &set));
+        REQUIRE(set.count % 3 == 0 && set.count <= 3 * 65536 && (i == 0 || set.count == 3),
+                STATUS_DATA, "%s: /%s has %llu numbers, expected 3 of each place", path, names[i],
+                (unsigned long long)set.count);
         if (i == 0) {
-            TRY_OUT(memory_zeroed((size_t)set.count, sizeof(double), "positions of stations",
-                                  &archive->states.itrf_m));
+            TRY(memory_zeroed((size_t)set.count, sizeof(double), "positions of stations",
+                              &archive->states.itrf_m));
             archive->states.nitrf_m = set.count;
         }
-        TRY_OUT(h5_dataset_read(&set, path, names[i], H5T_NATIVE_DOUBLE, set.count,
-                                i == 0 ? archive->states.itrf_m : archive->states.reference_m));
+        TRY(h5_dataset_read(&set, path, names[i], H5T_NATIVE_DOUBLE, set.count,
+                            i == 0 ? archive->states.itrf_m : archive->states.reference_m));
         archive->states.has_reference = i;
         h5_dataset_close(&set);
         set = (struct h5_dataset){0};
     }
-out:
-    h5_dataset_close(&set);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t native_check_frequencies(const struct job_layout *layout,

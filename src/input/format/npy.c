@@ -22,37 +22,31 @@ static int npy_begins(const struct text *begin)
 /* Reads the dictionary as a tree; the numbers begin at *at. */
 static status_t npy_read_header(const char *path, struct tree **out, uint64_t *at)
 {
-    status_t st = STATUS_OK;
-    struct text head = {0};
-    struct mistakes mistakes = {.file = path};
-    TRY_OUT(recorder_head(path, NPY_FIXED, &head));
-    REQUIRE_OUT(head.length == NPY_FIXED, STATUS_DATA,
-                "%s: its .npy header ends after %zu bytes, expected more than %d", path,
-                head.length, NPY_FIXED);
+    SCOPED(text_free) struct text head = {0};
+    SCOPED(mistakes_free) struct mistakes mistakes = {.file = path};
+    TRY(recorder_head(path, NPY_FIXED, &head));
+    REQUIRE(head.length == NPY_FIXED, STATUS_DATA,
+            "%s: its .npy header ends after %zu bytes, expected more than %d", path, head.length,
+            NPY_FIXED);
     const unsigned char *bytes = (const unsigned char *)head.data;
     const unsigned major = bytes[NPY_MAGIC];
-    REQUIRE_OUT(major >= 1 && major <= 3, STATUS_DATA,
-                "%s: its .npy version is %u, expected 1, 2 or 3", path, major);
+    REQUIRE(major >= 1 && major <= 3, STATUS_DATA, "%s: its .npy version is %u, expected 1, 2 or 3",
+            path, major);
     uint64_t length = bytes[8] | (uint64_t)bytes[9]
                                      << 8; /* little-endian, from version 2 on 32 bits */
     length |= major > 1 ? (uint64_t)bytes[10] << 16 | (uint64_t)bytes[11] << 24 : 0;
     const uint64_t begin = major > 1 ? NPY_FIXED : NPY_FIXED - 2;
     *at = begin + length;
     text_free(&head);
-    TRY_OUT(recorder_head(path, min_u64(*at, NPY_LONGEST), &head));
-    REQUIRE_OUT(head.length == *at, STATUS_DATA,
-                "%s: its .npy header ends after %zu bytes, expected %" PRIu64, path, head.length,
-                *at);
+    TRY(recorder_head(path, min_u64(*at, NPY_LONGEST), &head));
+    REQUIRE(head.length == *at, STATUS_DATA,
+            "%s: its .npy header ends after %zu bytes, expected %" PRIu64, path, head.length, *at);
     for (uint64_t i = begin; i < *at; i++) {
         char c = head.data[i];
         head.data[i] = c == '(' ? '[' : c == ')' ? ']' : c;
     }
-    TRY_OUT(tree_read(head.data + begin, length, NULL, &mistakes, out));
-    TRY_OUT(plain_check_mistakes(&mistakes, ".npy header, expected a dictionary"));
-out:
-    mistakes_free(&mistakes);
-    text_free(&head);
-    return st;
+    TRY(tree_read(head.data + begin, length, NULL, &mistakes, out));
+    return plain_check_mistakes(&mistakes, ".npy header, expected a dictionary");
 }
 
 /* One type such as <i2, which is shown in `name`. Returns 0 when it is none of numbers. */
@@ -129,41 +123,34 @@ static status_t npy_assume_axes(struct plain *plain)
 /* Reads the header's dictionary: type, shape and order. */
 static status_t npy_read(struct plain *out)
 {
-    status_t st = STATUS_OK;
-    struct tree *root = NULL;
-    TRY_OUT(npy_read_header(out->path, &root, &out->at));
+    SCOPED(tree_destroy_at) struct tree *root = NULL;
+    TRY(npy_read_header(out->path, &root, &out->at));
     const struct tree *type = tree_member(root, "descr");
     const struct tree *shape = tree_member(root, "shape");
     const char *order = tree_value(root, "fortran_order");
-    REQUIRE_OUT(type && shape && order, STATUS_DATA, "%s: its .npy header has no %s", out->path,
-                !type    ? "descr"
-                : !shape ? "shape"
-                         : "fortran_order");
-    REQUIRE_OUT(
-        npy_parse_type(type, &out->type), STATUS_DATA,
-        "%s: its dtype is %.40s, expected integers, floating point or complex numbers of up to "
-        "64 bits a part, or two equal ones named re, im; real, imag; r, i; or I, Q",
-        out->path, type->kind == TREE_VALUE ? type->text : "a structure");
-    REQUIRE_OUT(strcmp(order, "True") == 0 || strcmp(order, "False") == 0, STATUS_DATA,
-                "%s: its fortran_order is %.40s, expected True or False", out->path, order);
-    REQUIRE_OUT(shape->kind == TREE_LIST && shape->nchildren > 0 &&
-                    shape->nchildren < AXES_TEXT_DIMS,
-                STATUS_DATA, "%s: its shape has %zu sizes, expected 1 to %d", out->path,
-                shape->nchildren, AXES_TEXT_DIMS - 1);
+    REQUIRE(type && shape && order, STATUS_DATA, "%s: its .npy header has no %s", out->path,
+            !type    ? "descr"
+            : !shape ? "shape"
+                     : "fortran_order");
+    REQUIRE(npy_parse_type(type, &out->type), STATUS_DATA,
+            "%s: its dtype is %.40s, expected integers, floating point or complex numbers of up to "
+            "64 bits a part, or two equal ones named re, im; real, imag; r, i; or I, Q",
+            out->path, type->kind == TREE_VALUE ? type->text : "a structure");
+    REQUIRE(strcmp(order, "True") == 0 || strcmp(order, "False") == 0, STATUS_DATA,
+            "%s: its fortran_order is %.40s, expected True or False", out->path, order);
+    REQUIRE(shape->kind == TREE_LIST && shape->nchildren > 0 && shape->nchildren < AXES_TEXT_DIMS,
+            STATUS_DATA, "%s: its shape has %zu sizes, expected 1 to %d", out->path,
+            shape->nchildren, AXES_TEXT_DIMS - 1);
     for (out->ndims = 0; out->ndims < shape->nchildren; out->ndims++) {
         const struct tree *size = shape->child[out->ndims];
-        REQUIRE_OUT(size->kind == TREE_VALUE &&
-                        tree_parse_whole(size->text, &out->shape[out->ndims]),
-                    STATUS_DATA, "%s: size %u of its shape is %.40s, expected a whole number",
-                    out->path, out->ndims, size->kind == TREE_VALUE ? size->text : "a list");
+        REQUIRE(size->kind == TREE_VALUE && tree_parse_whole(size->text, &out->shape[out->ndims]),
+                STATUS_DATA, "%s: size %u of its shape is %.40s, expected a whole number",
+                out->path, out->ndims, size->kind == TREE_VALUE ? size->text : "a list");
     }
     out->known = "numpy";
     out->is_reversed = *order == 'T';
     out->bytes = out->file_bytes - out->at;
-    TRY_OUT(npy_assume_axes(out));
-out:
-    tree_destroy(root);
-    return st;
+    return npy_assume_axes(out);
 }
 
 static status_t npy_open_file(const char *path, const struct job_layout *layout,

@@ -90,18 +90,14 @@ static int packet_files_by_first(const void *left, const void *right)
 
 static status_t packet_files_find_span(const struct packets *packets, struct packets_file *held)
 {
-    status_t st = STATUS_OK;
-    int fd = -1;
-    TRY_OUT(file_open_read(held->path, &fd));
+    SCOPED(file_close_at) int fd = -1;
+    TRY(file_open_read(held->path, &fd));
     const struct packets_open file = {packets, held, fd, NULL};
     uint64_t end = 0;
-    TRY_OUT(packets_known_end(&file, &end));
+    TRY(packets_known_end(&file, &end));
     held->frames = end;
-    TRY_OUT(packets_span(&file, &held->first, &held->last));
-    TRY_OUT(packets_check_order(&file));
-out:
-    file_close(fd);
-    return st;
+    TRY(packets_span(&file, &held->first, &held->last));
+    return packets_check_order(&file);
 }
 
 /* A time that is wrong, or files of two observations, would make one of mostly nothing. */

@@ -31,9 +31,8 @@ static double psrfits_date_step(const char *date)
  */
 static status_t psrfits_read_start(struct psrfits *fits)
 {
-    status_t st = STATUS_OK;
     struct fbh5 *fbh5 = fits->fbh5;
-    char *date = NULL;
+    SCOPED(free_at) char *date = NULL;
     struct utc dated = {0, 0};
     uint64_t day = 0;
     double second = 0;
@@ -41,29 +40,26 @@ static status_t psrfits_read_start(struct psrfits *fits)
     int has_day = 0;
     int has_second = 0;
     int has_offset = 0;
-    TRY_OUT(fits_unit_u64(fits->unit, "STT_IMJD", 0, 1000000, &day, &has_day));
-    TRY_OUT(fits_unit_f64(fits->unit, "STT_SMJD", 0, 86401, &second, &has_second));
-    TRY_OUT(fits_unit_f64(fits->unit, "STT_OFFS", -86400, 86400, &offset, &has_offset));
-    TRY_OUT(fits_unit_text(fits->unit, "DATE-OBS", &date));
+    TRY(fits_unit_u64(fits->unit, "STT_IMJD", 0, 1000000, &day, &has_day));
+    TRY(fits_unit_f64(fits->unit, "STT_SMJD", 0, 86401, &second, &has_second));
+    TRY(fits_unit_f64(fits->unit, "STT_OFFS", -86400, 86400, &offset, &has_offset));
+    TRY(fits_unit_text(fits->unit, "DATE-OBS", &date));
     int has_date = date && units_parse_utc(date, &dated);
     fbh5->sky.has_start = (has_day && day > 0 && has_second) || has_date;
     if (!has_day || day == 0 || !has_second) {
         fbh5->sky.start = dated;
-        TRY_OUT(assume(&fbh5->assumed, "no STT_IMJD or STT_SMJD: %s%s",
-                       has_date ? "the start is DATE-OBS " : "the start is unknown",
-                       has_date ? date : ""));
-        goto out;
+        TRY(assume(&fbh5->assumed, "no STT_IMJD or STT_SMJD: %s%s",
+                   has_date ? "the start is DATE-OBS " : "the start is unknown",
+                   has_date ? date : ""));
+        return STATUS_OK;
     }
     fbh5->sky.start = utc_add((struct utc){(int32_t)day, second}, offset);
-    TRY_OUT(assume_unless(has_offset, &fbh5->assumed, "no STT_OFFS: 0 is used"));
+    TRY(assume_unless(has_offset, &fbh5->assumed, "no STT_OFFS: 0 is used"));
     double late = has_date ? utc_difference(fbh5->sky.start, dated) : 0;
-    TRY_OUT(assume_if(
+    return assume_if(
         has_date && fabs(late) > 1.001 * psrfits_date_step(date), &fbh5->assumed,
         "STT_IMJD, STT_SMJD and STT_OFFS are %.9g s after DATE-OBS %s: DATE-OBS is not used", late,
-        date));
-out:
-    free(date);
-    return st;
+        date);
 }
 
 /* Reads a number of each row; all are 0 without the column. */
@@ -259,34 +255,30 @@ static status_t psrfits_count_spectra(struct psrfits *fits)
  * start of the first. Fails with DATA. */
 static status_t psrfits_place_rows(struct psrfits *fits)
 {
-    status_t st = STATUS_OK;
     struct fbh5 *fbh5 = fits->fbh5;
     struct fbh5_table *table = &fbh5->table;
-    double *times = NULL;
-    double *lengths = NULL;
+    SCOPED(free_at) double *times = NULL;
+    SCOPED(free_at) double *lengths = NULL;
     double row_seconds = (double)table->rows_each * fbh5->time.step;
-    TRY_OUT(psrfits_read_each(fits, &fits->times, &times));
-    TRY_OUT(psrfits_read_each(fits, &fits->lengths, &lengths));
-    TRY_OUT(memory_zeroed(table->count, sizeof *table->first, "rows of a table", &table->first));
-    TRY_OUT(psrfits_compare_lengths(fits, times, lengths));
-    TRY_OUT(psrfits_set_first(fits, row_seconds, times));
+    TRY(psrfits_read_each(fits, &fits->times, &times));
+    TRY(psrfits_read_each(fits, &fits->lengths, &lengths));
+    TRY(memory_zeroed(table->count, sizeof *table->first, "rows of a table", &table->first));
+    TRY(psrfits_compare_lengths(fits, times, lengths));
+    TRY(psrfits_set_first(fits, row_seconds, times));
     double centre = times[0];
     if (psrfits_is_set(times, table->count)) {
-        TRY_OUT(psrfits_place_by_times(fits, times));
-        TRY_OUT(psrfits_compare_first(fits, row_seconds, &centre));
+        TRY(psrfits_place_by_times(fits, times));
+        TRY(psrfits_compare_first(fits, row_seconds, &centre));
     } else {
-        TRY_OUT(psrfits_follow(fits, row_seconds, &centre));
+        TRY(psrfits_follow(fits, row_seconds, &centre));
     }
-    TRY_OUT(psrfits_count_spectra(fits));
+    TRY(psrfits_count_spectra(fits));
     if (fbh5->sky.has_start) {
         fbh5->sky.start = utc_add(fbh5->sky.start, centre - row_seconds / 2);
         fbh5->time.tstart_mjd = utc_mjd(fbh5->sky.start);
     }
     fbh5->time.first = fbh5->time.step / 2;
-out:
-    free(times);
-    free(lengths);
-    return st;
+    return STATUS_OK;
 }
 
 enum { FITS_BLOCK = 2880 };
@@ -302,45 +294,37 @@ static int psrfits_begins(const struct text *begin)
 /* Reads right ascension and declination, if both are given. */
 static status_t psrfits_read_position(struct psrfits *fits)
 {
-    status_t st = STATUS_OK;
     struct fbh5 *fbh5 = fits->fbh5;
     double hours = 0;
     double degrees = 0;
-    char *ra = NULL;
-    char *dec = NULL;
-    TRY_OUT(fits_unit_text(fits->unit, "RA", &ra));
-    TRY_OUT(fits_unit_text(fits->unit, "DEC", &dec));
+    SCOPED(free_at) char *ra = NULL;
+    SCOPED(free_at) char *dec = NULL;
+    TRY(fits_unit_text(fits->unit, "RA", &ra));
+    TRY(fits_unit_text(fits->unit, "DEC", &dec));
     if (ra && dec && ascii_sixtieths(ra, 24, &hours) && ascii_sixtieths(dec, 90, &degrees)) {
         fbh5->head.raj_hours = hours;
         fbh5->head.dej_degrees = degrees;
         fbh5_settle_position(fbh5);
         fbh5->sky.has_position = 1; /* also of zeros */
     }
-out:
-    free(ra);
-    free(dec);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t psrfits_read_first(struct psrfits *fits)
 {
-    status_t st = STATUS_OK;
-    char *mode = NULL;
-    TRY_OUT(fits_unit_text(fits->unit, "OBS_MODE", &mode));
-    REQUIRE_OUT(!mode || strcmp(mode, "SEARCH") == 0 || strcmp(mode, "SRCH") == 0, STATUS_DATA,
-                "%s: OBS_MODE is %s, expected SEARCH: pulse profiles are no filterbank", fits->path,
-                mode);
-    TRY_OUT(assume_unless(mode != NULL, &fits->fbh5->assumed, "no OBS_MODE: SEARCH is assumed"));
-    TRY_OUT(psrfits_read_start(fits));
-    TRY_OUT(psrfits_read_position(fits));
-    TRY_OUT(fits_unit_text(fits->unit, "SRC_NAME", &fits->fbh5->sky.source));
-    TRY_OUT(fits_unit_text(fits->unit, "TELESCOP", &fits->fbh5->sky.telescope));
-    TRY_OUT(fits_unit_f64(fits->unit, "OBSFREQ", -1e9, 1e9, &fits->centre_mhz, ASCII_MAYBE));
-    TRY_OUT(fits_unit_f64(fits->unit, "OBSBW", -1e9, 1e9, &fits->band_mhz, ASCII_MAYBE));
-    TRY_OUT(fits_unit_u64(fits->unit, "OBSNCHAN", 0, 1 << 24, &fits->channels, ASCII_MAYBE));
-out:
-    free(mode);
-    return st;
+    SCOPED(free_at) char *mode = NULL;
+    TRY(fits_unit_text(fits->unit, "OBS_MODE", &mode));
+    REQUIRE(!mode || strcmp(mode, "SEARCH") == 0 || strcmp(mode, "SRCH") == 0, STATUS_DATA,
+            "%s: OBS_MODE is %s, expected SEARCH: pulse profiles are no filterbank", fits->path,
+            mode);
+    TRY(assume_unless(mode != NULL, &fits->fbh5->assumed, "no OBS_MODE: SEARCH is assumed"));
+    TRY(psrfits_read_start(fits));
+    TRY(psrfits_read_position(fits));
+    TRY(fits_unit_text(fits->unit, "SRC_NAME", &fits->fbh5->sky.source));
+    TRY(fits_unit_text(fits->unit, "TELESCOP", &fits->fbh5->sky.telescope));
+    TRY(fits_unit_f64(fits->unit, "OBSFREQ", -1e9, 1e9, &fits->centre_mhz, ASCII_MAYBE));
+    TRY(fits_unit_f64(fits->unit, "OBSBW", -1e9, 1e9, &fits->band_mhz, ASCII_MAYBE));
+    return fits_unit_u64(fits->unit, "OBSNCHAN", 0, 1 << 24, &fits->channels, ASCII_MAYBE);
 }
 
 /* Leaves out rows of zeros that begin in the last block of a file: the filling after its table. */

@@ -175,39 +175,33 @@ static status_t psrfits_check_rows(struct psrfits *fits, struct row_bytes *freqs
 
 status_t psrfits_read_band(struct psrfits *fits)
 {
-    status_t st = STATUS_OK;
     uint32_t n = fits->fbh5->nchannels;
     uint64_t count = fits->freqs.count;
-    double *numbers = NULL;
-    char *raw = NULL;
-    REQUIRE_OUT(count == 0 || count == n, STATUS_DATA,
-                "%s: column DAT_FREQ of SUBINT has %" PRIu64 " elements (TFORM%u), but NCHAN is %u",
-                fits->path, count, fits->freqs.number, n);
+    SCOPED(free_at) double *numbers = NULL;
+    SCOPED(free_at) char *raw = NULL;
+    REQUIRE(count == 0 || count == n, STATUS_DATA,
+            "%s: column DAT_FREQ of SUBINT has %" PRIu64 " elements (TFORM%u), but NCHAN is %u",
+            fits->path, count, fits->freqs.number, n);
     uint64_t most = n * sizeof *numbers;
-    TRY_OUT(memory_zeroed(n, sizeof *numbers, "frequencies", &numbers));
-    TRY_OUT(memory_zeroed(4, most, "frequencies and weights", &raw));
+    TRY(memory_zeroed(n, sizeof *numbers, "frequencies", &numbers));
+    TRY(memory_zeroed(4, most, "frequencies and weights", &raw));
     const struct fits_column *columns[] = {&fits->freqs, &fits->fbh5->table.weights};
     struct row_bytes bytes[2];
     for (size_t i = 0; i < 2; i++) {
         bytes[i] = (struct row_bytes){columns[i], columns[i]->count * fits_column_bytes(columns[i]),
                                       raw + 2 * i * most, raw + (2 * i + 1) * most};
     }
-    TRY_OUT(psrfits_read_column(fits, &fits->freqs, 0, numbers));
-    TRY_OUT(psrfits_set_band(fits, numbers));
-    TRY_OUT(psrfits_check_rows(fits, &bytes[0], &bytes[1], numbers));
-out:
-    free(numbers);
-    free(raw);
-    return st;
+    TRY(psrfits_read_column(fits, &fits->freqs, 0, numbers));
+    TRY(psrfits_set_band(fits, numbers));
+    return psrfits_check_rows(fits, &bytes[0], &bytes[1], numbers);
 }
 
 enum { MOST_DIMS = 8, KEY = 16 };
 
 static status_t psrfits_find_columns(struct psrfits *fits)
 {
-    status_t st = STATUS_OK;
     struct fbh5_table *table = &fits->fbh5->table;
-    char *compressed = NULL;
+    SCOPED(free_at) char *compressed = NULL;
     const struct {
         const char *name;
         struct fits_column *column;
@@ -215,19 +209,15 @@ static status_t psrfits_find_columns(struct psrfits *fits)
                   {"DAT_FREQ", &fits->freqs},    {"DAT_WTS", &table->weights},
                   {"DAT_OFFS", &table->offsets}, {"DAT_SCL", &table->scales},
                   {"DATA", &fits->data}};
-    TRY_OUT(fits_unit_text(fits->unit, "ZTABLE", &compressed));
-    REQUIRE_OUT(!compressed || strcmp(compressed, "T") != 0, STATUS_DATA,
-                "%s: its table SUBINT is compressed (ZTABLE): uncompress it with funpack",
-                fits->path);
+    TRY(fits_unit_text(fits->unit, "ZTABLE", &compressed));
+    REQUIRE(!compressed || strcmp(compressed, "T") != 0, STATUS_DATA,
+            "%s: its table SUBINT is compressed (ZTABLE): uncompress it with funpack", fits->path);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         int may_be_bits = wanted[i].column == &fits->data;
-        TRY_OUT(fits_unit_column(fits->unit, wanted[i].name, may_be_bits, wanted[i].column));
+        TRY(fits_unit_column(fits->unit, wanted[i].name, may_be_bits, wanted[i].column));
     }
-    REQUIRE_OUT(fits->data.count > 0, STATUS_DATA, "%s: its table SUBINT has no column DATA",
-                fits->path);
-out:
-    free(compressed);
-    return st;
+    return REQUIRED(fits->data.count > 0, STATUS_DATA, "%s: its table SUBINT has no column DATA",
+                    fits->path);
 }
 
 /* Counts of a row; NBITS, TFORM of DATA and the counts must agree. */
@@ -309,37 +299,32 @@ static int psrfits_is_shape(const struct fbh5 *fbh5, const uint64_t *dims, size_
  * TFORM says is void by FITS; packed samples may be counted as such or as bytes. */
 static status_t psrfits_check_dims(struct psrfits *fits)
 {
-    status_t st = STATUS_OK;
     struct fbh5 *fbh5 = fits->fbh5;
     char key[KEY];
-    char *text = NULL;
+    SCOPED(free_at) char *text = NULL;
     uint64_t dims[MOST_DIMS] = {0};
     uint64_t product = 0;
     size_t count = 0;
     snprintf(key, sizeof key, "TDIM%u", fits->data.number);
-    TRY_OUT(fits_unit_text(fits->unit, key, &text));
+    TRY(fits_unit_text(fits->unit, key, &text));
     if (!text) {
-        goto out;
+        return STATUS_OK;
     }
     uint32_t packed = fbh5->table.bits < 8 ? 8 / fbh5->table.bits : 1;
     int is_list = psrfits_parse_dims(text, dims, &count, &product);
     if (!is_list ||
         (product != fits->data.count && product != (uint64_t)packed * fits->data.count)) {
-        TRY_OUT(assume(&fbh5->assumed,
-                       "%s %s of DATA is not of the %" PRIu64
-                       " elements of TFORM%u: it is not used",
-                       key, text, fits->data.count, fits->data.number));
-        goto out;
+        TRY(assume(&fbh5->assumed,
+                   "%s %s of DATA is not of the %" PRIu64 " elements of TFORM%u: it is not used",
+                   key, text, fits->data.count, fits->data.number));
+        return STATUS_OK;
     }
     /* Bytes of packed samples divide the channels, or the spectra. */
     uint32_t by = product == fits->data.count ? packed : 1;
-    REQUIRE_OUT(count <= 1 || psrfits_is_shape(fbh5, dims, count, by, 1) ||
-                    psrfits_is_shape(fbh5, dims, count, 1, by),
-                STATUS_DATA, "%s: %s of DATA is %s, but NCHAN is %u, NPOL %u, NSBLK %" PRIu64,
-                fits->path, key, text, fbh5->nchannels, fbh5->nifs, fbh5->table.rows_each);
-out:
-    free(text);
-    return st;
+    return REQUIRED(count <= 1 || psrfits_is_shape(fbh5, dims, count, by, 1) ||
+                        psrfits_is_shape(fbh5, dims, count, 1, by),
+                    STATUS_DATA, "%s: %s of DATA is %s, but NCHAN is %u, NPOL %u, NSBLK %" PRIu64,
+                    fits->path, key, text, fbh5->nchannels, fbh5->nifs, fbh5->table.rows_each);
 }
 
 /* Whether numbers are signed. FITS moves them by TZERO: bytes are signed with -128, numbers of 16
@@ -366,29 +351,26 @@ static status_t psrfits_read_sign(struct psrfits *fits)
 /* Values are (((stored * TSCAL + TZERO) - ZERO_OFF) * DAT_SCL + DAT_OFFS) * DAT_WTS. */
 static status_t psrfits_read_zero(struct psrfits *fits)
 {
-    status_t st = STATUS_OK;
     struct fbh5 *fbh5 = fits->fbh5;
     struct fbh5_table *table = &fbh5->table;
     const struct fits_column *data = &fits->data;
     double zero = 0;
     int found = 0;
     char key[KEY];
-    char *undefined = NULL;
+    SCOPED(free_at) char *undefined = NULL;
     int is_plain = data->scale <= 1 && data->scale >= 1 && data->zero <= 0 && data->zero >= 0;
-    REQUIRE_OUT(is_plain || table->bits >= 8, STATUS_DATA,
-                "%s: NBITS is %u, but TSCAL%u %g and TZERO%u %g of DATA are of bytes", fits->path,
-                table->bits, data->number, data->scale, data->number, data->zero);
-    TRY_OUT(fits_unit_f64(fits->unit, "ZERO_OFF", -1e9, 1e9, &zero, &found));
-    TRY_OUT(assume_unless(found, &fbh5->assumed, "no ZERO_OFF: 0 is used"));
+    REQUIRE(is_plain || table->bits >= 8, STATUS_DATA,
+            "%s: NBITS is %u, but TSCAL%u %g and TZERO%u %g of DATA are of bytes", fits->path,
+            table->bits, data->number, data->scale, data->number, data->zero);
+    TRY(fits_unit_f64(fits->unit, "ZERO_OFF", -1e9, 1e9, &zero, &found));
+    TRY(assume_unless(found, &fbh5->assumed, "no ZERO_OFF: 0 is used"));
     snprintf(key, sizeof key, "TNULL%u", data->number);
-    TRY_OUT(fits_unit_text(fits->unit, key, &undefined));
-    TRY_OUT(assume_if(undefined != NULL, &fbh5->assumed,
-                      "%s %s of DATA is not used: such samples are values", key, undefined));
+    TRY(fits_unit_text(fits->unit, key, &undefined));
+    TRY(assume_if(undefined != NULL, &fbh5->assumed,
+                  "%s %s of DATA is not used: such samples are values", key, undefined));
     table->unit = data->scale;
     table->zero = (zero - data->zero) / data->scale;
-out:
-    free(undefined);
-    return st;
+    return STATUS_OK;
 }
 
 /* A column of scales: of each channel, or of each channel and polarisation; none: `other`. */
@@ -408,18 +390,15 @@ static status_t psrfits_check_scales(struct psrfits *fits, const char *name,
 static status_t psrfits_is_zero(const struct psrfits *fits, const struct fits_column *column,
                                 int *out)
 {
-    status_t st = STATUS_OK;
-    double *values = NULL;
+    SCOPED(free_at) double *values = NULL;
     int is_zero = column->count > 0;
-    TRY_OUT(memory_zeroed(column->count + 1, sizeof *values, "a column", &values));
+    TRY(memory_zeroed(column->count + 1, sizeof *values, "a column", &values));
     for (uint64_t row = 0; is_zero && row < fits->fbh5->table.count; row++) {
-        TRY_OUT(psrfits_read_column(fits, column, row, values));
+        TRY(psrfits_read_column(fits, column, row, values));
         is_zero = psrfits_count_zeros(values, column->count) == column->count;
     }
     *out = is_zero;
-out:
-    free(values);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t psrfits_read_scales(struct psrfits *fits)

@@ -37,29 +37,25 @@ struct pydaq {
 static status_t pydaq_read_first(const struct fields *f, double *first)
 {
     static const char name[] = "sample_timestamps/data";
-    status_t st = STATUS_OK;
-    struct h5_dataset times = {0};
+    SCOPED(h5_dataset_close) struct h5_dataset times = {0};
     const hsize_t place[2] = {0, 0};
     const hsize_t one[2] = {1, 1};
     struct stat info;
     int is_there = 0;
     if (stat(f->path, &info) != 0 || h5_is_cut(f->file, (uint64_t)info.st_size)) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(h5_has(f->file, f->path, name, &is_there));
+    TRY(h5_has(f->file, f->path, name, &is_there));
     if (!is_there) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(h5_dataset_open(f->file, f->path, name, &times));
+    TRY(h5_dataset_open(f->file, f->path, name, &times));
     if (times.rank != 2 || times.count == 0 || H5Tget_class(times.type) != H5T_FLOAT) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(h5_refuse_external(times.id, f->path, name));
-    TRY_OUT(h5_dataset_read_part(&times, place, one, H5T_NATIVE_DOUBLE, first, "%s: %s", f->path,
-                                 name));
-out:
-    h5_dataset_close(&times);
-    return st;
+    TRY(h5_refuse_external(times.id, f->path, name));
+    return h5_dataset_read_part(&times, place, one, H5T_NATIVE_DOUBLE, first, "%s: %s", f->path,
+                                name);
 }
 
 /* Times that are there twice; which of them is kept up depends on the version of the writer. */
@@ -254,17 +250,13 @@ static status_t pydaq_read(struct fields *f, void *context)
 static status_t pydaq_open_file(const char *path, const struct job_layout *layout,
                                 struct archive **out)
 {
-    status_t st = STATUS_OK;
-    struct fields fields = {.file = -1};
+    SCOPED(fields_close) struct fields fields = {.file = -1};
     struct pydaq said = {0};
-    TRY_OUT(fields_open(path, title, layout, &fields));
-    TRY_OUT(pydaq_read_root(&fields, &said));
-    REQUIRE_OUT(said.type != TYPE_STATION_BEAM, STATUS_DATA,
-                "%s is of a station beam, the files before it are of antennas", path);
-    TRY_OUT(fields_make(&fields, pydaq_read, &said, out));
-out:
-    fields_close(&fields);
-    return st;
+    TRY(fields_open(path, title, layout, &fields));
+    TRY(pydaq_read_root(&fields, &said));
+    REQUIRE(said.type != TYPE_STATION_BEAM, STATUS_DATA,
+            "%s is of a station beam, the files before it are of antennas", path);
+    return fields_make(&fields, pydaq_read, &said, out);
 }
 
 /* Polarisations of station beams: datasets side by side, in files that follow each other. `begin`:
@@ -273,57 +265,49 @@ static status_t pydaq_open_beam(const char *path, const struct job_layout *layou
                                 struct places *places)
 {
     static const char *const names[] = {"0", "1", "2", "3"};
-    status_t st = STATUS_OK;
-    struct fields fields = {.file = -1};
+    SCOPED(fields_close) struct fields fields = {.file = -1};
     struct pydaq said = {0};
-    char *next = NULL;
+    SCOPED(free_at) char *next = NULL;
     int has_next = 0;
-    TRY_OUT(fields_open(path, title, layout, &fields));
-    TRY_OUT(pydaq_read_root(&fields, &said));
-    REQUIRE_OUT(said.type == TYPE_STATION_BEAM, STATUS_DATA,
-                "%s is of antennas (type %" PRId64 "), the files before it are of a station beam",
-                path, said.type);
-    TRY_OUT(memory_format(&next, "polarization_%" PRId64, said.pols));
-    TRY_OUT(h5_has(fields.file, path, next, &has_next));
-    REQUIRE_OUT(!has_next, STATUS_DATA, "%s: n_pols = %" PRId64 ", but %s is there, too", path,
-                said.pols, next);
+    TRY(fields_open(path, title, layout, &fields));
+    TRY(pydaq_read_root(&fields, &said));
+    REQUIRE(said.type == TYPE_STATION_BEAM, STATUS_DATA,
+            "%s is of antennas (type %" PRId64 "), the files before it are of a station beam", path,
+            said.type);
+    TRY(memory_format(&next, "polarization_%" PRId64, said.pols));
+    TRY(h5_has(fields.file, path, next, &has_next));
+    REQUIRE(!has_next, STATUS_DATA, "%s: n_pols = %" PRId64 ", but %s is there, too", path,
+            said.pols, next);
     *begin = places->count == 0 ? said.start : *begin;
     double after = (said.start - *begin) * pydaq_rate(said.tsamp);
-    REQUIRE_OUT(fabs(after) < 2e18, STATUS_DATA,
-                "%s has %" PRId64 " polarisations, and starts at %.17g s of 1970", path, said.pols,
-                said.start);
+    REQUIRE(fabs(after) < 2e18, STATUS_DATA,
+            "%s has %" PRId64 " polarisations, and starts at %.17g s of 1970", path, said.pols,
+            said.start);
     for (; said.pol < said.pols; said.pol++) {
         struct place *place = NULL;
-        TRY_OUT(places_add(places, &place));
-        TRY_OUT(fields_make(&fields, pydaq_read, &said, &place->archive));
+        TRY(places_add(places, &place));
+        TRY(fields_make(&fields, pydaq_read, &said, &place->archive));
         place->stack = (uint64_t)said.pol;
         place->first_sample = (UINT64_C(1) << 62) + (uint64_t)llround(after);
         struct archive *archive = place->archive;
         archive->shape.stacked = AXIS_POL;
-        TRY_OUT(memory_text(archive->dataset, &archive->parts[0].dataset));
-        TRY_OUT(gather_name(archive, AXIS_POL, 1, 0, names[said.pol]));
+        TRY(memory_text(archive->dataset, &archive->parts[0].dataset));
+        TRY(gather_name(archive, AXIS_POL, 1, 0, names[said.pol]));
     }
-out:
-    free(next);
-    fields_close(&fields);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t pydaq_open_beams(const struct format_input *input, struct archive **out)
 {
-    status_t st = STATUS_OK;
-    struct places places = {0};
+    SCOPED(places_free) struct places places = {0};
     double begin = 0;
     for (size_t i = 0; i < input->npaths; i++) {
-        TRY_OUT(pydaq_open_beam(input->paths[i], input->layout, &begin, &places));
+        TRY(pydaq_open_beam(input->paths[i], input->layout, &begin, &places));
     }
-    TRY_OUT(place_join(&places, PLACE_NEAR, out));
-    TRY_OUT(assume_unless(override_has_frequencies(input->layout), &(*out)->assumed,
-                          "frequencies: channel_id is taken for the number of the first "
-                          "coarse channel"));
-out:
-    places_free(&places);
-    return st;
+    TRY(place_join(&places, PLACE_NEAR, out));
+    return assume_unless(override_has_frequencies(input->layout), &(*out)->assumed,
+                         "frequencies: channel_id is taken for the number of the first "
+                         "coarse channel");
 }
 
 static status_t pydaq_open(const struct format_input *input, struct archive **out)

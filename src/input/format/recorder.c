@@ -119,22 +119,17 @@ status_t recorder_open_begin(const char *path, int *fd, struct identity *identit
 
 status_t recorder_head(const char *path, size_t most, struct text *out)
 {
-    status_t st = STATUS_OK;
     struct identity identity = {.bytes = 0};
-    int fd = -1;
-    char *bytes = NULL;
-    TRY_OUT(recorder_open_begin(path, &fd, &identity));
+    SCOPED(file_close_at) int fd = -1;
+    SCOPED(free_at) char *bytes = NULL;
+    TRY(recorder_open_begin(path, &fd, &identity));
     if (fd < 0) {
-        goto out;
+        return STATUS_OK;
     }
     size_t count = (size_t)min_u64(most, identity.bytes);
-    TRY_OUT(memory_zeroed(count, 1, "the begin of a file", &bytes));
-    TRY_OUT(count > 0 ? file_read(fd, path, 0, bytes, count) : STATUS_OK);
-    TRY_OUT(text_add_bytes(out, bytes, count));
-out:
-    free(bytes);
-    file_close(fd);
-    return st;
+    TRY(memory_zeroed(count, 1, "the begin of a file", &bytes));
+    TRY(count > 0 ? file_read(fd, path, 0, bytes, count) : STATUS_OK);
+    return text_add_bytes(out, bytes, count);
 }
 
 status_t recorder_open(struct archive_part *part, int *fd, uint64_t *bytes)

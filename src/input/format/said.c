@@ -157,22 +157,18 @@ static status_t said_note(void *context, const char *path, const char *from)
 static status_t said_open_object(hid_t file, const struct said_values *values, const char *name,
                                  size_t length, struct storage *storage, hid_t *out)
 {
-    status_t st = STATUS_OK;
-    struct text object = {0};
+    SCOPED(text_free) struct text object = {0};
     int is_there = 0;
-    TRY_OUT(text_add(&object, "%.*s", (int)length, name));
+    TRY(text_add(&object, "%.*s", (int)length, name));
     apart_at("%s: %s", values->path, object.data);
     const struct links_request request = {.file = file,
                                           .path = values->path,
                                           .name = object.data,
                                           .note = said_note,
                                           .context = &storage->sources};
-    TRY_OUT(links_open(&request, out, &is_there));
-    REQUIRE_OUT(is_there, STATUS_DATA, "%s: %s: there is no %s", values->path, values->where,
-                object.data);
-out:
-    text_free(&object);
-    return st;
+    TRY(links_open(&request, out, &is_there));
+    return REQUIRED(is_there, STATUS_DATA, "%s: %s: there is no %s", values->path, values->where,
+                    object.data);
 }
 
 /* Opens the attribute or dataset; `where` and `path` of *values are set. */
@@ -204,23 +200,19 @@ static status_t said_open(hid_t file, const char *dataset, struct storage *stora
 static status_t said_read_numbers(const struct said_values *values, const char *member,
                                   double **out)
 {
-    status_t st = STATUS_OK;
     const struct h5_dataset *data = &values->data;
-    struct text where = {0};
-    hid_t type = -1;
+    SCOPED(text_free) struct text where = {0};
+    SCOPED(h5_close_at) hid_t type = -1;
     int is_compound = H5Tget_class(data->type) == H5T_COMPOUND;
-    REQUIRE_OUT(is_compound == (member != NULL), STATUS_DATA,
-                is_compound ? "%s: %s contains compounds: say which member%s"
-                            : "%s: %s contains no compounds, and so no member %s",
-                values->path, values->where, member ? member : "");
-    TRY_OUT(text_add(&where, "%s: %s", values->path, values->where));
-    TRY_OUT(h5_number_type(data->type, where.data, member, H5T_NATIVE_DOUBLE, &type));
-    TRY_OUT(memory_zeroed((size_t)data->count, sizeof **out, values->where, out));
-    H5_TRY_OUT(h5_values_read(data, type, *out), "%s cannot be read", where.data);
-out:
-    h5_close(type);
-    text_free(&where);
-    return st;
+    REQUIRE(is_compound == (member != NULL), STATUS_DATA,
+            is_compound ? "%s: %s contains compounds: say which member%s"
+                        : "%s: %s contains no compounds, and so no member %s",
+            values->path, values->where, member ? member : "");
+    TRY(text_add(&where, "%s: %s", values->path, values->where));
+    TRY(h5_number_type(data->type, where.data, member, H5T_NATIVE_DOUBLE, &type));
+    TRY(memory_zeroed((size_t)data->count, sizeof **out, values->where, out));
+    H5_TRY(h5_values_read(data, type, *out), "%s cannot be read", where.data);
+    return STATUS_OK;
 }
 
 /* A text as it is, a number as it must be written to be read again: the only one of an attribute,
@@ -228,31 +220,27 @@ out:
 static status_t said_read_text(hid_t file, const char *dataset, struct storage *storage,
                                struct said_values *values, struct text *out, double *number)
 {
-    status_t st = STATUS_OK;
-    char *text = NULL;
-    double *numbers = NULL;
+    SCOPED(free_at) char *text = NULL;
+    SCOPED(free_at) double *numbers = NULL;
     int found = 0;
     *number = NAN;
-    TRY_OUT(said_open(file, dataset, storage, values));
+    TRY(said_open(file, dataset, storage, values));
     if (H5Tget_class(values->data.type) == H5T_STRING) {
-        TRY_OUT(h5_get_text(values->object, values->path, values->attribute, &text, &found));
-        TRY_OUT(text_add(out, "%s", found ? text : ""));
+        TRY(h5_get_text(values->object, values->path, values->attribute, &text, &found));
+        TRY(text_add(out, "%s", found ? text : ""));
     } else {
-        TRY_OUT(said_read_numbers(values, NULL, &numbers));
+        TRY(said_read_numbers(values, NULL, &numbers));
         *number = numbers[0];
         const size_t count = values->attribute ? (size_t)values->data.count : 1;
         for (size_t i = 1; i < count; i++) {
-            REQUIRE_OUT(numbers[i] == *number, STATUS_DATA,
-                        "%s: %s contains %zu values, such as %.17g and %.17g, expected one",
-                        values->path, values->where, count, *number, numbers[i]);
+            REQUIRE(numbers[i] == *number, STATUS_DATA,
+                    "%s: %s contains %zu values, such as %.17g and %.17g, expected one",
+                    values->path, values->where, count, *number, numbers[i]);
         }
         int is_whole = fabs(*number) < 0x1p53 && *number == floor(*number);
-        TRY_OUT(text_add(out, is_whole ? "%.0f" : "%.17g", *number));
+        TRY(text_add(out, is_whole ? "%.0f" : "%.17g", *number));
     }
-out:
-    free(numbers);
-    free(text);
-    return st;
+    return STATUS_OK;
 }
 
 /* Sets the start from a number: MJD or Unix time. */
@@ -271,62 +259,55 @@ static status_t said_fill_value(hid_t file, const char *path, const char *keys,
                                 enum job_said_key key, struct job_layout *own,
                                 struct storage *storage)
 {
-    status_t st = STATUS_OK;
-    struct said_values values = {own->said[key].attribute, path, .object = -1};
+    SCOPED(said_close) struct said_values values = {own->said[key].attribute, path, .object = -1};
     enum job_unit unit = own->said[key].unit;
-    struct text text = {0};
+    SCOPED(text_free) struct text text = {0};
     double number = NAN;
     char message[MISTAKE_BYTES];
     char expected[MISTAKE_BYTES];
     int ok = 0;
     const char *name = job_layout_key(key, expected);
-    TRY_OUT(said_read_text(file, own->dataset ? own->dataset : own->parts[0], storage, &values,
-                           &text, &number));
+    TRY(said_read_text(file, own->dataset ? own->dataset : own->parts[0], storage, &values, &text,
+                       &number));
     if (unit == UNIT_UNIX || unit == UNIT_MJD) {
-        REQUIRE_OUT(isfinite(number), STATUS_DATA, "%s: %s is \"%s\", expected a number", path,
-                    values.where, text.data);
-        TRY_OUT(said_put_start(&values, number, unit, own));
-        goto out;
+        REQUIRE(isfinite(number), STATUS_DATA, "%s: %s is \"%s\", expected a number", path,
+                values.where, text.data);
+        TRY(said_put_start(&values, number, unit, own));
+        return STATUS_OK;
     }
     if (unit != UNIT_NONE) {
-        REQUIRE_OUT(isfinite(number) || units_parse_f64(text.data, &number), STATUS_DATA,
-                    "%s: %s is \"%s\", expected a number", path, values.where, text.data);
+        REQUIRE(isfinite(number) || units_parse_f64(text.data, &number), STATUS_DATA,
+                "%s: %s is \"%s\", expected a number", path, values.where, text.data);
         text_free(&text);
-        TRY_OUT(text_add(&text, "%.17g", number * job_unit_factor(unit)));
+        TRY(text_add(&text, "%.17g", number * job_unit_factor(unit)));
     }
-    TRY_OUT(job_layout_put(own, key, text.data, message, &ok));
-    REQUIRE_OUT(ok, STATUS_DATA, "%s: %s, which is to say %s%s, is %s%s%s", path, values.where,
-                keys, name, text.data, *message ? ": " : ", expected ",
-                *message ? message : expected);
+    TRY(job_layout_put(own, key, text.data, message, &ok));
+    REQUIRE(ok, STATUS_DATA, "%s: %s, which is to say %s%s, is %s%s%s", path, values.where, keys,
+            name, text.data, *message ? ": " : ", expected ", *message ? message : expected);
     own->time.has_sample_rate = key == SAID_SAMPLE_PERIOD ? 0 : own->time.has_sample_rate;
     own->time.has_sample_period = key == SAID_SAMPLE_RATE ? 0 : own->time.has_sample_period;
-out:
-    text_free(&text);
-    said_close(&values);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t said_fill_frequencies(hid_t file, const char *path, struct job_layout *own,
                                       struct storage *storage)
 {
-    status_t st = STATUS_OK;
     const struct job_frequencies *of = &own->freq.rule;
+    SCOPED(said_close)
     struct said_values values = {of->from ? of->from : of->attribute, path, .object = -1};
     const char *dataset = own->dataset ? own->dataset : own->parts[0];
-    TRY_OUT(said_open(file, dataset, storage, &values));
+    TRY(said_open(file, dataset, storage, &values));
     free(memory_move(&own->freq.hz));
-    TRY_OUT(said_read_numbers(&values, of->member, &own->freq.hz));
+    TRY(said_read_numbers(&values, of->member, &own->freq.hz));
     double *numbers = own->freq.hz;
     for (size_t i = 0; i < values.data.count; i++) {
         numbers[i] *= job_unit_factor(of->unit);
-        REQUIRE_OUT(isfinite(numbers[i]) && fabs(numbers[i]) <= 1e15, STATUS_DATA,
-                    "%s: %s contains %g, expected frequencies up to 1e15 Hz", path, values.where,
-                    numbers[i]);
+        REQUIRE(isfinite(numbers[i]) && fabs(numbers[i]) <= 1e15, STATUS_DATA,
+                "%s: %s contains %g, expected frequencies up to 1e15 Hz", path, values.where,
+                numbers[i]);
     }
     own->freq.count = (uint32_t)values.data.count;
-out:
-    said_close(&values);
-    return st;
+    return STATUS_OK;
 }
 
 status_t said_fill(hid_t file, const char *path, const char *keys, struct job_layout *own,

@@ -129,15 +129,14 @@ static uint64_t sigmf_pax_size(const char *records)
 /* Finds, among the members of a tar file, the first with metadata and the first with samples. */
 static status_t sigmf_walk_tar(const char *path, struct sigmf *out)
 {
-    status_t st = STATUS_OK;
     struct identity identity = {.bytes = 0};
     struct sigmf_tar block;
     char pax[TAR_PAX + 1] = ""; /* that describes the next member */
     uint64_t at = 0;
-    int fd = -1;
-    TRY_OUT(recorder_open_begin(path, &fd, &identity));
+    SCOPED(file_close_at) int fd = -1;
+    TRY(recorder_open_begin(path, &fd, &identity));
     for (int i = 0; i < TAR_MEMBERS && at + sizeof block <= identity.bytes; i++) {
-        TRY_OUT(file_read(fd, path, at, &block, sizeof block));
+        TRY(file_read(fd, path, at, &block, sizeof block));
         if (memcmp(block.magic, "ustar", 5) != 0) {
             break;
         }
@@ -147,7 +146,7 @@ static status_t sigmf_walk_tar(const char *path, struct sigmf *out)
         at += sizeof block;
         const uint64_t held = min_u64(size, identity.bytes - at);
         const size_t records = block.type == 'x' ? min_u64(held, TAR_PAX) : 0;
-        TRY_OUT(records > 0 ? file_read(fd, path, at, pax, records) : STATUS_OK);
+        TRY(records > 0 ? file_read(fd, path, at, pax, records) : STATUS_OK);
         pax[records] = '\0';
         char name[sizeof block.name + 1] = "";
         memcpy(name, block.name, sizeof block.name);
@@ -164,45 +163,37 @@ static status_t sigmf_walk_tar(const char *path, struct sigmf *out)
         at += ceil_div_u64(held, sizeof block) * sizeof block;
     }
     out->is_archive = out->meta_bytes > 0;
-    TRY_OUT(out->is_archive ? memory_text(path, &out->meta_path) : STATUS_OK);
-out:
-    file_close(fd);
-    return st;
+    return out->is_archive ? memory_text(path, &out->meta_path) : STATUS_OK;
 }
 
 /* Finds the metadata that `path` is, or is beside, or contains; without any meta_path stays NULL.
  */
 static status_t sigmf_find(const char *path, struct sigmf *out)
 {
-    status_t st = STATUS_OK;
     static const char word[] = "\"core:datatype\"";
-    struct text head = {0};
+    SCOPED(text_free) struct text head = {0};
     struct identity identity = {.bytes = 0};
-    char *meta = NULL;
+    SCOPED(free_at) char *meta = NULL;
     int is_beside = 0;
-    int fd = -1;
+    SCOPED(file_close_at) int fd = -1;
     if (text_ends(path, ".sigmf-data")) {
-        TRY_OUT(memory_format(&meta, "%.*smeta", (int)strlen(path) - 4, path));
-        TRY_OUT(file_is_ordinary(meta, &is_beside));
+        TRY(memory_format(&meta, "%.*smeta", (int)strlen(path) - 4, path));
+        TRY(file_is_ordinary(meta, &is_beside));
     }
     const char *sought = is_beside ? meta : path;
-    TRY_OUT(recorder_open_begin(sought, &fd, &identity));
-    TRY_OUT(recorder_head(sought, SIGMF_HEAD, &head));
+    TRY(recorder_open_begin(sought, &fd, &identity));
+    TRY(recorder_head(sought, SIGMF_HEAD, &head));
     const size_t begin = head.length > 0 ? strspn(head.data, "\xef\xbb\xbf \t\r\n") : 0;
     if (head.length > begin && head.data[begin] == '{' &&
         (text_ends(sought, ".sigmf-meta") || text_ends(sought, ".sigmf-collection") ||
          memmem(head.data, head.length, word, sizeof word - 1))) {
-        TRY_OUT(memory_text(sought, &out->meta_path));
+        TRY(memory_text(sought, &out->meta_path));
         out->meta_bytes = identity.bytes;
     } else if (head.length > sizeof(struct sigmf_tar) &&
                memcmp(((struct sigmf_tar *)(void *)head.data)->magic, "ustar", 5) == 0) {
-        TRY_OUT(sigmf_walk_tar(sought, out));
+        TRY(sigmf_walk_tar(sought, out));
     }
-out:
-    text_free(&head);
-    free(meta);
-    file_close(fd);
-    return st;
+    return STATUS_OK;
 }
 
 static void sigmf_free(struct sigmf *sigmf)
@@ -214,13 +205,10 @@ static void sigmf_free(struct sigmf *sigmf)
 
 static status_t sigmf_recognise(const char *path, int *is_it)
 {
-    status_t st = STATUS_OK;
-    struct sigmf sigmf = {.meta_path = NULL};
-    TRY_OUT(sigmf_find(path, &sigmf));
+    SCOPED(sigmf_free) struct sigmf sigmf = {.meta_path = NULL};
+    TRY(sigmf_find(path, &sigmf));
     *is_it = sigmf.meta_path != NULL;
-out:
-    sigmf_free(&sigmf);
-    return st;
+    return STATUS_OK;
 }
 
 /* YAML's reader takes JSON but for two halves of a character as JSON escapes it, \uD83D\uDE00: it
@@ -252,44 +240,37 @@ static size_t sigmf_join_halves(char *text, size_t length)
 
 static status_t sigmf_read_meta(struct sigmf *out)
 {
-    status_t st = STATUS_OK;
-    struct mistakes mistakes = {.file = out->meta_path};
-    struct tree *tree = NULL;
-    char *text = NULL;
-    int fd = -1;
-    REQUIRE_OUT(out->meta_bytes <= SIGMF_META_BYTES, STATUS_DATA,
-                "%s: its metadata have %" PRIu64 " bytes, expected at most %d", out->meta_path,
-                out->meta_bytes, SIGMF_META_BYTES);
-    TRY_OUT(memory_zeroed((size_t)out->meta_bytes + 1, 1, "metadata", &text));
-    TRY_OUT(file_open_read(out->meta_path, &fd));
-    TRY_OUT(file_read(fd, out->meta_path, out->meta_at, text, out->meta_bytes));
-    TRY_OUT(
-        tree_read(text, sigmf_join_halves(text, (size_t)out->meta_bytes), NULL, &mistakes, &tree));
-    TRY_OUT(plain_check_mistakes(&mistakes, "SigMF metadata, expected JSON"));
+    SCOPED(mistakes_free) struct mistakes mistakes = {.file = out->meta_path};
+    SCOPED(tree_destroy_at) struct tree *tree = NULL;
+    SCOPED(free_at) char *text = NULL;
+    SCOPED(file_close_at) int fd = -1;
+    REQUIRE(out->meta_bytes <= SIGMF_META_BYTES, STATUS_DATA,
+            "%s: its metadata have %" PRIu64 " bytes, expected at most %d", out->meta_path,
+            out->meta_bytes, SIGMF_META_BYTES);
+    TRY(memory_zeroed((size_t)out->meta_bytes + 1, 1, "metadata", &text));
+    TRY(file_open_read(out->meta_path, &fd));
+    TRY(file_read(fd, out->meta_path, out->meta_at, text, out->meta_bytes));
+    TRY(tree_read(text, sigmf_join_halves(text, (size_t)out->meta_bytes), NULL, &mistakes, &tree));
+    TRY(plain_check_mistakes(&mistakes, "SigMF metadata, expected JSON"));
     const size_t annotations = tree_count(tree, "annotations");
     if (annotations > 0) {
         snprintf(out->known, sizeof out->known, "SigMF (%s, ignored)",
                  units_amount(annotations, "annotation", "annotations"));
     }
-    TRY_OUT(schema_fill(tree, sigmf_rows, &mistakes, out));
-    TRY_OUT(plain_check_mistakes(&mistakes, "SigMF metadata"));
+    TRY(schema_fill(tree, sigmf_rows, &mistakes, out));
+    TRY(plain_check_mistakes(&mistakes, "SigMF metadata"));
     for (uint32_t i = 0; i < out->ncaptures; i++) {
-        REQUIRE_OUT(out->captures[i].first >= out->offset, STATUS_DATA,
-                    "%s: core:sample_start is %" PRIu64 ", before the first sample of the file, "
-                    "core:offset %" PRIu64,
-                    out->meta_path, out->captures[i].first, out->offset);
+        REQUIRE(out->captures[i].first >= out->offset, STATUS_DATA,
+                "%s: core:sample_start is %" PRIu64 ", before the first sample of the file, "
+                "core:offset %" PRIu64,
+                out->meta_path, out->captures[i].first, out->offset);
         out->captures[i].first -= out->offset;
     }
     if (out->ncaptures == 0) {
-        TRY_OUT(memory_zeroed(1, sizeof *out->captures, "captures", &out->captures));
+        TRY(memory_zeroed(1, sizeof *out->captures, "captures", &out->captures));
         out->ncaptures = 1;
     }
-out:
-    mistakes_free(&mistakes);
-    tree_destroy(tree);
-    free(text);
-    file_close(fd);
-    return st;
+    return STATUS_OK;
 }
 
 /* The file with the samples, which is beside the metadata, or the same. */
@@ -450,22 +431,17 @@ static status_t sigmf_read(struct plain *out)
 static status_t sigmf_open_file(const char *path, const struct job_layout *layout,
                                 struct archive **out)
 {
-    status_t st = STATUS_OK;
-    struct sigmf sigmf = {.known = "SigMF"};
-    TRY_OUT(sigmf_find(path, &sigmf));
-    REQUIRE_OUT(sigmf.meta_path, STATUS_DATA,
-                "%s is not SigMF: expected metadata (JSON, .sigmf-meta) or an archive (.sigmf)",
-                path);
+    SCOPED(sigmf_free) struct sigmf sigmf = {.known = "SigMF"};
+    TRY(sigmf_find(path, &sigmf));
+    REQUIRE(sigmf.meta_path, STATUS_DATA,
+            "%s is not SigMF: expected metadata (JSON, .sigmf-meta) or an archive (.sigmf)", path);
     /* A pattern that lists both would read samples twice. */
-    REQUIRE_OUT(strcmp(sigmf.meta_path, path) == 0, STATUS_DATA,
-                "%s has the samples of a SigMF recording, expected its metadata: %s", path,
-                sigmf.meta_path);
-    TRY_OUT(sigmf_read_meta(&sigmf));
-    TRY_OUT(sigmf_name_data(&sigmf));
-    TRY_OUT(plain_open(sigmf.data_path, layout, sigmf_read, sigmf_add_captures, &sigmf, out));
-out:
-    sigmf_free(&sigmf);
-    return st;
+    REQUIRE(strcmp(sigmf.meta_path, path) == 0, STATUS_DATA,
+            "%s has the samples of a SigMF recording, expected its metadata: %s", path,
+            sigmf.meta_path);
+    TRY(sigmf_read_meta(&sigmf));
+    TRY(sigmf_name_data(&sigmf));
+    return plain_open(sigmf.data_path, layout, sigmf_read, sigmf_add_captures, &sigmf, out);
 }
 
 const struct format sigmf_format = {.name = "sigmf",

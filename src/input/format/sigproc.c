@@ -227,31 +227,28 @@ static double words_number(const char *at, size_t bytes, enum words_kind kind)
 /* Notes the value of a keyword. Fails with DATA where it had another before. */
 static status_t words_note(const struct words_reader *r, size_t index, const char *at, size_t bytes)
 {
-    status_t st = STATUS_OK;
     struct sigproc_value *said = &r->words->said[index];
     enum words_kind kind = words_known[index].kind;
-    struct text text = {0};
+    SCOPED(text_free) struct text text = {0};
     if (kind == KIND_TEXT) {
         size_t length = bytes - PREFIX;
-        TRY_OUT(text_add(&text, "%.*s", (int)length, at + PREFIX));
-        REQUIRE_OUT(
-            !said->is_said || strcmp(said->text ? said->text : "", text.data ? text.data : "") == 0,
-            STATUS_DATA, "%s: its SIGPROC header says %s twice: \"%s\" and \"%s\"", r->path,
-            words_known[index].name, said->text ? said->text : "", text.data ? text.data : "");
+        TRY(text_add(&text, "%.*s", (int)length, at + PREFIX));
+        REQUIRE(!said->is_said ||
+                    strcmp(said->text ? said->text : "", text.data ? text.data : "") == 0,
+                STATUS_DATA, "%s: its SIGPROC header says %s twice: \"%s\" and \"%s\"", r->path,
+                words_known[index].name, said->text ? said->text : "", text.data ? text.data : "");
         free(said->text);
         said->text = text.length > 0 ? text.data : NULL;
         text.data = text.length > 0 ? NULL : text.data;
     } else {
         double number = words_number(at, bytes, kind);
-        REQUIRE_OUT(!said->is_said || memcmp(&number, &said->number, sizeof number) == 0,
-                    STATUS_DATA, "%s: its SIGPROC header says %s twice: %.12g and %.12g", r->path,
-                    words_known[index].name, said->number, number);
+        REQUIRE(!said->is_said || memcmp(&number, &said->number, sizeof number) == 0, STATUS_DATA,
+                "%s: its SIGPROC header says %s twice: %.12g and %.12g", r->path,
+                words_known[index].name, said->number, number);
         said->number = number;
     }
     said->is_said = 1;
-out:
-    text_free(&text);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t words_take_value(struct words_reader *r, size_t index)
@@ -537,17 +534,16 @@ static status_t sigproc_check_floats(struct fbh5 *fbh5, int fd)
 {
     enum { MEASURED = 1 << 14 };
     static const double huge = 1e30;
-    status_t st = STATUS_OK;
     const size_t count = (size_t)min_u64(MEASURED, (fbh5->file_bytes - fbh5->data_offset) / 4);
-    float *numbers = NULL;
+    SCOPED(free_at) float *numbers = NULL;
     size_t used = 0;
     size_t odd = 0;
     float example = 0;
     if (fbh5->table.bits != 32) {
         return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed(count, sizeof *numbers, "numbers", &numbers));
-    TRY_OUT(file_read(fd, fbh5->path, fbh5->data_offset, numbers, count * sizeof *numbers));
+    TRY(memory_zeroed(count, sizeof *numbers, "numbers", &numbers));
+    TRY(file_read(fd, fbh5->path, fbh5->data_offset, numbers, count * sizeof *numbers));
     for (size_t i = 0; i < count; i++) {
         double size = fabs((double)numbers[i]);
         int is_odd = size > huge || (size > 0 && size < 1 / huge);
@@ -555,13 +551,10 @@ static status_t sigproc_check_floats(struct fbh5 *fbh5, int fd)
         odd += (size_t)is_odd;
         example = is_odd ? numbers[i] : example;
     }
-    TRY_OUT(assume_if(odd > used / 8, &fbh5->assumed,
-                      "numbers of 32 bits such as %g are no usual floats, are these integers, or "
-                      "big-endian? They are read as little-endian floats",
-                      (double)example));
-out:
-    free(numbers);
-    return st;
+    return assume_if(odd > used / 8, &fbh5->assumed,
+                     "numbers of 32 bits such as %g are no usual floats, are these integers, or "
+                     "big-endian? They are read as little-endian floats",
+                     (double)example);
 }
 
 /* Mean difference of numbers that follow each other, of 8 or 16 bits, in another meaning, too. */

@@ -58,24 +58,21 @@ static status_t spectra_read_columns(const struct fields *f, const struct h5_dat
                                      double least, struct column_gaps *g)
 {
     enum { PIECE = 1 << 20 }; /* numbers */
-    status_t st = STATUS_OK;
-    float *numbers = NULL;
+    SCOPED(free_at) float *numbers = NULL;
     const hsize_t most = max_u64(1, PIECE / max_u64(1, g->columns));
-    TRY_OUT(memory_zeroed((size_t)(most * g->columns), sizeof *numbers, "weights", &numbers));
+    TRY(memory_zeroed((size_t)(most * g->columns), sizeof *numbers, "weights", &numbers));
     for (hsize_t at = 0; at < weights->dims[0]; at += most) {
         const hsize_t start[3] = {at, 0, 0};
         const hsize_t size[3] = {min_u64(most, weights->dims[0] - at), weights->dims[1],
                                  weights->dims[2]};
-        TRY_OUT(h5_dataset_read_part(weights, start, size, H5T_NATIVE_FLOAT, numbers,
-                                     "%s: /weights", f->path));
-        TRY_OUT(column_gaps_add(g, numbers, at, size[0], least));
+        TRY(h5_dataset_read_part(weights, start, size, H5T_NATIVE_FLOAT, numbers, "%s: /weights",
+                                 f->path));
+        TRY(column_gaps_add(g, numbers, at, size[0], least));
     }
     for (uint64_t c = 0; c < g->columns; c++) {
-        TRY_OUT(g->begins[c] != UINT64_MAX ? column_gaps_end(g, c, weights->dims[0]) : STATUS_OK);
+        TRY(g->begins[c] != UINT64_MAX ? column_gaps_end(g, c, weights->dims[0]) : STATUS_OK);
     }
-out:
-    free(numbers);
-    return st;
+    return STATUS_OK;
 }
 
 /* Whether all columns lack the same rows; gaps are sorted. */
@@ -194,25 +191,21 @@ static status_t spectra_need_text(const struct fields *f, const char *object, co
  * real ones was turned round, but not in the order of the transform. */
 static status_t spectra_read_domain(const struct fields *f, struct spectra_said *out)
 {
-    status_t st = STATUS_OK;
-    char *domain = NULL;
-    char *order = NULL;
+    SCOPED(free_at) char *domain = NULL;
+    SCOPED(free_at) char *order = NULL;
     int64_t sideband = 0;
-    TRY_OUT(spectra_need_text(f, "/", "domain", &domain));
-    TRY_OUT(spectra_need_text(f, "/", "order", &order));
-    TRY_OUT(fields_need_i64(f, "/", "sideband", &sideband));
+    TRY(spectra_need_text(f, "/", "domain", &domain));
+    TRY(spectra_need_text(f, "/", "order", &order));
+    TRY(fields_need_i64(f, "/", "sideband", &sideband));
     out->is_real = strcmp(domain, "real") == 0;
-    REQUIRE_OUT(out->is_real || strcmp(domain, "complex") == 0, STATUS_DATA,
-                "%s: domain is %s, expected complex or real", f->path, domain);
+    REQUIRE(out->is_real || strcmp(domain, "complex") == 0, STATUS_DATA,
+            "%s: domain is %s, expected complex or real", f->path, domain);
     out->is_fft_order = strcmp(order, order_name(ORDER_FFT)) == 0;
-    REQUIRE_OUT(out->is_fft_order || strcmp(order, order_name(ORDER_ASCENDING)) == 0, STATUS_DATA,
-                "%s: order is %s, expected %s or %s", f->path, order, order_name(ORDER_ASCENDING),
-                order_name(ORDER_FFT));
+    REQUIRE(out->is_fft_order || strcmp(order, order_name(ORDER_ASCENDING)) == 0, STATUS_DATA,
+            "%s: order is %s, expected %s or %s", f->path, order, order_name(ORDER_ASCENDING),
+            order_name(ORDER_FFT));
     out->is_reversed = out->is_real && sideband == -1 && out->is_fft_order;
-out:
-    free(domain);
-    free(order);
-    return st;
+    return STATUS_OK;
 }
 
 /* Samples in a raw spectrum. */
@@ -331,55 +324,46 @@ static status_t spectra_read_start(struct fields *f, const struct spectra_said *
 static status_t spectra_check_times(const struct fields *f, const struct spectra_said *said,
                                     uint64_t rows)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset time = {0};
+    SCOPED(h5_dataset_close) struct h5_dataset time = {0};
     const double step = 1 / spectra_rate(said);
     const double last = said->first_time + (double)(rows - 1) * step;
     const hsize_t places[2] = {0, rows - 1};
     const hsize_t one = 1;
     double found[2];
     int is_there = 0;
-    TRY_OUT(h5_has(f->file, f->path, "time", &is_there));
+    TRY(h5_has(f->file, f->path, "time", &is_there));
     if (!is_there) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(fields_require_whole(f, "time"));
-    TRY_OUT(h5_dataset_open(f->file, f->path, "/time", &time));
-    REQUIRE_OUT(time.rank == 1 && time.count == rows, STATUS_DATA,
-                "%s: /time has %" PRIu64 " numbers, but /spectra %" PRIu64 " rows", f->path,
-                time.count, rows);
+    TRY(fields_require_whole(f, "time"));
+    TRY(h5_dataset_open(f->file, f->path, "/time", &time));
+    REQUIRE(time.rank == 1 && time.count == rows, STATUS_DATA,
+            "%s: /time has %" PRIu64 " numbers, but /spectra %" PRIu64 " rows", f->path, time.count,
+            rows);
     for (int i = 0; i < 2; i++) {
-        TRY_OUT(h5_dataset_read_part(&time, &places[i], &one, H5T_NATIVE_DOUBLE, &found[i],
-                                     "%s: /time", f->path));
+        TRY(h5_dataset_read_part(&time, &places[i], &one, H5T_NATIVE_DOUBLE, &found[i], "%s: /time",
+                                 f->path));
     }
-    REQUIRE_OUT(fabs(found[0] - said->first_time) <= 0.1 * step &&
-                    fabs(found[1] - last) <= 0.1 * step,
-                STATUS_DATA,
-                "%s: /time goes from %.12g to %.12g s, but first_time %.12g and a spectrum every "
-                "%.12g s make %.12g to %.12g s: is it a copy of some rows? input.select takes them "
-                "from the product itself",
-                f->path, found[0], found[1], said->first_time, step, said->first_time, last);
-out:
-    h5_dataset_close(&time);
-    return st;
+    return REQUIRED(
+        fabs(found[0] - said->first_time) <= 0.1 * step && fabs(found[1] - last) <= 0.1 * step,
+        STATUS_DATA,
+        "%s: /time goes from %.12g to %.12g s, but first_time %.12g and a spectrum every "
+        "%.12g s make %.12g to %.12g s: is it a copy of some rows? input.select takes them "
+        "from the product itself",
+        f->path, found[0], found[1], said->first_time, step, said->first_time, last);
 }
 
 /* "time,pol,frequency": frequencies are what coarse channels are here. */
 static status_t spectra_read_axes(struct fields *f)
 {
     static const char last[] = ",frequency";
-    status_t st = STATUS_OK;
-    char *axes = NULL;
-    TRY_OUT(spectra_need_text(f, "spectra", "axes", &axes));
+    SCOPED(free_at) char *axes = NULL;
+    TRY(spectra_need_text(f, "spectra", "axes", &axes));
     size_t length = strlen(axes);
-    REQUIRE_OUT(length > strlen(last) && strcmp(axes + length - strlen(last), last) == 0,
-                STATUS_DATA, "%s: the axes of /spectra are %s, expected frequency as the last",
-                f->path, axes);
-    TRY_OUT(memory_format(&f->own.axes, "%.*s,chan", (int)(length - strlen(last)), axes));
-    TRY_OUT(memory_text("spectra", &f->own.dataset));
-out:
-    free(axes);
-    return st;
+    REQUIRE(length > strlen(last) && strcmp(axes + length - strlen(last), last) == 0, STATUS_DATA,
+            "%s: the axes of /spectra are %s, expected frequency as the last", f->path, axes);
+    TRY(memory_format(&f->own.axes, "%.*s,chan", (int)(length - strlen(last)), axes));
+    return memory_text("spectra", &f->own.dataset);
 }
 
 static status_t spectra_read_names(const struct fields *f, enum axis axis, struct archive *archive)
@@ -418,57 +402,52 @@ static status_t spectra_read_steps(const struct fields *f, struct archive *archi
 {
     enum { MOST_STEPS = 1 << 24 };
     static const char *const names[] = {"scale", "offset", NULL};
-    status_t st = STATUS_OK;
     struct archive_part *part = &archive->parts[0];
     uint64_t lines = 1; /* of a time step */
     hsize_t dims[3];
-    double *offset = NULL;
+    SCOPED(free_at) double *offset = NULL;
     int64_t rows = 0;
     int64_t blank = 0;
     size_t count = 0;
     int is_there = 0;
     if (archive->format == SAMPLE_F32) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(fields_have(f->path, names, &is_there));
-    REQUIRE_OUT(is_there, STATUS_DATA,
-                "%s: /spectra has numbers in few bits, expected /scale and /offset, which say what "
-                "they stand for",
-                f->path);
-    TRY_OUT(fields_need_i64(f, "spectra", "scale_rows", &rows));
-    TRY_OUT(fields_need_i64(f, "spectra", "blank_value", &blank));
-    TRY_OUT(fields_shape(f, "scale", 3, dims));
+    TRY(fields_have(f->path, names, &is_there));
+    REQUIRE(is_there, STATUS_DATA,
+            "%s: /spectra has numbers in few bits, expected /scale and /offset, which say what "
+            "they stand for",
+            f->path);
+    TRY(fields_need_i64(f, "spectra", "scale_rows", &rows));
+    TRY(fields_need_i64(f, "spectra", "blank_value", &blank));
+    TRY(fields_shape(f, "scale", 3, dims));
     for (uint32_t i = 0; i < archive->shape.ndims; i++) {
         lines *= archive->shape.dims[i].axis == AXIS_TIME ? 1 : archive->shape.dims[i].size;
     }
-    REQUIRE_OUT(rows > 0 && rows <= TERMS_MOST_SCALE_ROWS && dims[1] > 0 && dims[2] > 0 &&
-                    lines % dims[2] == 0 && lines / dims[2] == dims[1] &&
-                    (dims[0] == 1 || dims[0] == ceil_div_u64(part->samples, (uint64_t)rows)),
-                STATUS_DATA,
-                "%s: /scale does not fit the rows, polarisations and channels of /spectra",
-                f->path);
-    REQUIRE_OUT(dims[0] <= MOST_STEPS / lines || dims[0] == 1, STATUS_DATA,
-                "%s: %" PRIu64 " scales of spectra in few bits, expected at most %d: with scales: "
-                "first any number of rows has one block",
-                f->path, (uint64_t)dims[0] * lines, MOST_STEPS);
-    TRY_OUT(fields_f64s(f, "scale", NULL, &part->steps, &count));
+    REQUIRE(rows > 0 && rows <= TERMS_MOST_SCALE_ROWS && dims[1] > 0 && dims[2] > 0 &&
+                lines % dims[2] == 0 && lines / dims[2] == dims[1] &&
+                (dims[0] == 1 || dims[0] == ceil_div_u64(part->samples, (uint64_t)rows)),
+            STATUS_DATA, "%s: /scale does not fit the rows, polarisations and channels of /spectra",
+            f->path);
+    REQUIRE(dims[0] <= MOST_STEPS / lines || dims[0] == 1, STATUS_DATA,
+            "%s: %" PRIu64 " scales of spectra in few bits, expected at most %d: with scales: "
+            "first any number of rows has one block",
+            f->path, (uint64_t)dims[0] * lines, MOST_STEPS);
+    TRY(fields_f64s(f, "scale", NULL, &part->steps, &count));
     for (size_t i = 0; i < count; i++) {
-        REQUIRE_OUT(isfinite(part->steps[i]) && part->steps[i] > 0, STATUS_DATA,
-                    "%s: /scale contains %g, expected numbers above 0", f->path, part->steps[i]);
+        REQUIRE(isfinite(part->steps[i]) && part->steps[i] > 0, STATUS_DATA,
+                "%s: /scale contains %g, expected numbers above 0", f->path, part->steps[i]);
     }
     part->nsteps = count;
     part->step_rows = (uint64_t)rows;
-    TRY_OUT(fields_f64s(f, "offset", NULL, &offset, &count));
-    REQUIRE_OUT(count == part->nsteps, STATUS_DATA, "%s: /offset contains %zu numbers, /scale %zu",
-                f->path, count, part->nsteps);
+    TRY(fields_f64s(f, "offset", NULL, &offset, &count));
+    REQUIRE(count == part->nsteps, STATUS_DATA, "%s: /offset contains %zu numbers, /scale %zu",
+            f->path, count, part->nsteps);
     for (size_t i = 0; i < count; i++) {
-        REQUIRE_OUT(offset[i] == 0, STATUS_DATA, "%s: /offset contains %g, expected 0 for spectra",
-                    f->path, offset[i]);
+        REQUIRE(offset[i] == 0, STATUS_DATA, "%s: /offset contains %g, expected 0 for spectra",
+                f->path, offset[i]);
     }
-    TRY_OUT(numbers_settle_steps(archive, (int32_t)blank));
-out:
-    free(offset);
-    return st;
+    return numbers_settle_steps(archive, (int32_t)blank);
 }
 
 /* Notes the channels of the spectra, and the filter that made them. */

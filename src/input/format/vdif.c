@@ -23,23 +23,19 @@
 /* Notes one assumption for all threads with another clock. */
 static status_t vdif_streams_note_clocks(const struct packets *packets, char **assumed)
 {
-    status_t st = STATUS_OK;
-    struct text late = {0};
+    SCOPED(text_free) struct text late = {0};
     uint32_t nlate = 0;
     uint64_t most = 0;
     for (uint32_t i = 0; i < packets->nthreads; i++) {
         if (packets->threads[i].behind > 0) {
-            TRY_OUT(text_add(&late, "%s%u", nlate++ > 0 ? ", " : "", packets->threads[i].id));
+            TRY(text_add(&late, "%s%u", nlate++ > 0 ? ", " : "", packets->threads[i].id));
             most = max_u64(most, packets->threads[i].behind);
         }
     }
-    TRY_OUT(assume_if(nlate > 0, assumed,
-                      "the clock of %s %s is up to %" PRIu64
-                      " s behind that of frames beside them: taken to be the same",
-                      units_plural(nlate, "thread", "threads"), late.data, most));
-out:
-    text_free(&late);
-    return st;
+    return assume_if(nlate > 0, assumed,
+                     "the clock of %s %s is up to %" PRIu64
+                     " s behind that of frames beside them: taken to be the same",
+                     units_plural(nlate, "thread", "threads"), late.data, most);
 }
 
 /* Seconds that a thread's clock is behind that of the thread whose clock is farthest ahead. Some
@@ -214,31 +210,27 @@ static status_t vdif_streams_check_table(const struct job_layout *layout,
 static status_t vdif_streams_list(const struct job_layout *layout, const struct vdif_survey *survey,
                                   struct archive *archive)
 {
-    status_t st = STATUS_OK;
     struct packets *packets = archive->parts[0].packets;
-    uint32_t *rows = NULL; /* [pol][chan], from 1 on */
-    TRY_OUT(vdif_streams_find_pols(layout, archive));
-    TRY_OUT(vdif_streams_find_frequencies(layout, archive));
+    SCOPED(free_at) uint32_t *rows = NULL; /* [pol][chan], from 1 on */
+    TRY(vdif_streams_find_pols(layout, archive));
+    TRY(vdif_streams_find_frequencies(layout, archive));
     uint64_t count = archive->count[AXIS_POL] * archive->count[AXIS_CHAN];
-    TRY_OUT(memory_zeroed((size_t)count, sizeof *rows, "streams", &rows));
-    TRY_OUT(memory_zeroed((size_t)count, sizeof *packets->streams, "streams", &packets->streams));
+    TRY(memory_zeroed((size_t)count, sizeof *rows, "streams", &rows));
+    TRY(memory_zeroed((size_t)count, sizeof *packets->streams, "streams", &packets->streams));
     for (uint32_t i = 0; i < layout->nstreams; i++) {
         const struct job_stream *row = &layout->streams[i];
-        TRY_OUT(vdif_streams_check(row, i, survey, archive));
+        TRY(vdif_streams_check(row, i, survey, archive));
         uint64_t place = vdif_streams_place(row, archive);
-        REQUIRE_OUT(rows[place] == 0, STATUS_USAGE,
-                    "input.layout.streams.%u and .%u are both pol %s at %.9g Hz", rows[place] - 1,
-                    i, row->pol, row->freq_hz);
+        REQUIRE(rows[place] == 0, STATUS_USAGE,
+                "input.layout.streams.%u and .%u are both pol %s at %.9g Hz", rows[place] - 1, i,
+                row->pol, row->freq_hz);
         rows[place] = i + 1;
         packets->streams[place] = vdif_streams_make(row, packets);
     }
     packets->nstreams = (uint32_t)count;
     packets->has_list = 1;
     archive->states.freq = 1;
-    TRY_OUT(vdif_streams_check_table(layout, archive, rows));
-out:
-    free(rows);
-    return st;
+    return vdif_streams_check_table(layout, archive, rows);
 }
 
 /* Sets threads and streams of the archive's packets, names of polarisations and frequencies: by
@@ -336,24 +328,20 @@ static status_t vdif_settle_invalid(const struct job_layout *layout, struct vdif
                                     char **assumed)
 {
     enum { LEAST = 4 /* frames */ };
-    status_t st = STATUS_OK;
-    struct text names = {0};
+    SCOPED(text_free) struct text names = {0};
     uint32_t count = 0;
     for (uint32_t i = 0; i < PACKETS_THREADS; i++) {
         if (!survey->has_thread[i] && survey->invalid[i] >= LEAST) {
             survey->has_thread[i] = (unsigned char)vdif_lists_thread(layout, i);
-            TRY_OUT(survey->has_thread[i] ? STATUS_OK
-                                          : text_add(&names, "%s%u", count++ > 0 ? ", " : "", i));
+            TRY(survey->has_thread[i] ? STATUS_OK
+                                      : text_add(&names, "%s%u", count++ > 0 ? ", " : "", i));
         }
     }
-    TRY_OUT(assume_if(count > 0, assumed,
-                      "all frames of %s %s among the first and last are flagged invalid: not read; "
-                      "input.layout.streams reads %s as missing samples",
-                      units_plural(count, "thread", "threads"), names.data,
-                      units_plural(count, "it", "them")));
-out:
-    text_free(&names);
-    return st;
+    return assume_if(count > 0, assumed,
+                     "all frames of %s %s among the first and last are flagged invalid: not read; "
+                     "input.layout.streams reads %s as missing samples",
+                     units_plural(count, "thread", "threads"), names.data,
+                     units_plural(count, "it", "them"));
 }
 
 /* Words of headers that are not as VDIF has them. */
@@ -412,25 +400,21 @@ static status_t vdif_count_describe(const struct vdif_counted *counted, struct t
  * more equal parts. */
 static status_t vdif_count_check(const struct vdif_survey *survey, const char *path)
 {
-    status_t st = STATUS_OK;
-    struct text few = {0};
-    struct text most = {0};
+    SCOPED(text_free) struct text few = {0};
+    SCOPED(text_free) struct text most = {0};
     const struct vdif_counted *fewest = &survey->fewest;
     if (fewest->frames == 0 || fewest->frames >= survey->most.frames ||
         (vdif_is_counted(survey->most.frames, fewest->frames) &&
          survey->most.frames % fewest->frames != 0)) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(vdif_count_describe(fewest, &few));
-    TRY_OUT(vdif_count_describe(&survey->most, &most));
-    FAIL_OUT(STATUS_DATA,
-             "%s: %s, as in another one, but %s: its frames are of two sample rates; "
-             "input.layout.sample_rate_hz says the rate of all, at which the others are lost",
-             path, few.data, most.data);
-out:
-    text_free(&few);
-    text_free(&most);
-    return st;
+    TRY(vdif_count_describe(fewest, &few));
+    TRY(vdif_count_describe(&survey->most, &most));
+    return report_fail(
+        STATUS_DATA,
+        "%s: %s, as in another one, but %s: its frames are of two sample rates; "
+        "input.layout.sample_rate_hz says the rate of all, at which the others are lost",
+        path, few.data, most.data);
 }
 
 /* Real samples of a rate that headers state. EDV 3 states half of it; frames may tell about EDV 1.
@@ -504,35 +488,31 @@ static status_t vdif_settle_rate(const struct format_input *input, const struct 
 
 static status_t vdif_open(const struct format_input *input, struct archive **out)
 {
-    status_t st = STATUS_OK;
-    struct vdif_survey *survey = NULL;
-    struct text seen = {0};
+    SCOPED(free_at) struct vdif_survey *survey = NULL;
+    SCOPED(text_free) struct text seen = {0};
     double rate = 0;
-    TRY_OUT(packet_files_create(input, "VDIF", 0, out));
+    TRY(packet_files_create(input, "VDIF", 0, out));
     struct archive *archive = *out;
-    TRY_OUT(memory_zeroed(1, sizeof *survey, "what frames say", &survey));
+    TRY(memory_zeroed(1, sizeof *survey, "what frames say", &survey));
     survey->wanted = input->layout->station;
     struct packets *packets = archive->parts[0].packets;
-    TRY_OUT(vdif_read_headers(input, survey, packets));
-    TRY_OUT(vdif_settle_invalid(input->layout, survey, &archive->assumed));
-    TRY_OUT(vdif_describe(survey, &seen));
-    TRY_OUT(memory_format(&archive->layout, "VDIF: %s", seen.data));
-    TRY_OUT(vdif_note_headers(survey, &archive->assumed));
-    TRY_OUT(vdif_settle_mask(survey, archive));
-    TRY_OUT(vdif_settle_rate(input, survey, archive, &rate));
-    TRY_OUT(vdif_streams_settle(input->layout, survey, archive));
-    TRY_OUT(packet_files_settle_times(packets, 1));
+    TRY(vdif_read_headers(input, survey, packets));
+    TRY(vdif_settle_invalid(input->layout, survey, &archive->assumed));
+    TRY(vdif_describe(survey, &seen));
+    TRY(memory_format(&archive->layout, "VDIF: %s", seen.data));
+    TRY(vdif_note_headers(survey, &archive->assumed));
+    TRY(vdif_settle_mask(survey, archive));
+    TRY(vdif_settle_rate(input, survey, archive, &rate));
+    TRY(vdif_streams_settle(input->layout, survey, archive));
+    TRY(packet_files_settle_times(packets, 1));
     /* UTC of period 0: whole seconds of the reference epoch's count, then frames. */
     struct utc start = utc_add(vdif_epoch_utc(0), (double)(packets->origin / packets->rate));
     start.second += (double)(packets->origin % packets->rate) / (double)packets->rate;
-    TRY_OUT(packet_files_describe(input->layout, rate, start, archive));
+    TRY(packet_files_describe(input->layout, rate, start, archive));
     /* Real channels are those of baseband converters, tuned one by one; complex ones may be those
      * of a filter bank. */
     archive->has_receivers = !archive->is_complex;
-out:
-    text_free(&seen);
-    free(survey);
-    return st;
+    return STATUS_OK;
 }
 
 /* A Mark 6 scatters blocks of frames over its disks: one of its files is no recording. */
@@ -543,39 +523,34 @@ static const uint32_t MARK6_SCATTERED = 0xfeed6666;
  * extended data what it is. */
 static status_t vdif_recognise(const char *path, int *is_it)
 {
-    status_t st = STATUS_OK;
     struct identity identity;
     struct vdif_header first = {0};
     struct vdif_header found;
     unsigned char bytes[VDIF_BYTES] = {0};
     uint64_t begin = 0;
-    int fd = -1;
+    SCOPED(file_close_at) int fd = -1;
     *is_it = 0;
-    TRY_OUT(recorder_open_begin(path, &fd, &identity));
+    TRY(recorder_open_begin(path, &fd, &identity));
     /* Others' files are searched for frames for long. */
     if (fd < 0 || identity.bytes < VDIF_LEGACY_BYTES || h5_is_hdf5(path) > 0) {
-        goto out;
+        return STATUS_OK;
     }
     const struct packets_seek seek = {.fd = fd, .path = path, .bytes = identity.bytes};
-    TRY_OUT(file_read(fd, path, 0, bytes, min_u64(sizeof bytes, identity.bytes)));
+    TRY(file_read(fd, path, 0, bytes, min_u64(sizeof bytes, identity.bytes)));
     if (load_u32(bytes, 0) == MARK6_SCATTERED) {
-        goto out;
+        return STATUS_OK;
     }
     vdif_header_read(bytes, &first);
     int is_late = first.is_fill || first.is_invalid;
     if (is_late || vdif_is_possible(&first)) {
-        TRY_OUT(vdif_find_first(&seek, is_late ? VDIF_FILL_SEEK : VDIF_SHORT_SEEK,
-                                is_late ? NULL : &first, &found, &begin, is_it));
+        TRY(vdif_find_first(&seek, is_late ? VDIF_FILL_SEEK : VDIF_SHORT_SEEK,
+                            is_late ? NULL : &first, &found, &begin, is_it));
         *is_it = *is_it || (!is_late && identity.bytes == first.bytes && first.edv <= 4);
     }
     /* Such files are refused when they are opened. */
-    TRY_OUT(*is_it ? STATUS_OK : vdif_find_numbered(&seek, &found, is_it));
-    TRY_OUT(*is_it || !vdif_is_possible(&first)
-                ? STATUS_OK
-                : vdif_find_unlike(&seek, 0, &first, &found, is_it));
-out:
-    file_close(fd);
-    return st;
+    TRY(*is_it ? STATUS_OK : vdif_find_numbered(&seek, &found, is_it));
+    return *is_it || !vdif_is_possible(&first) ? STATUS_OK
+                                               : vdif_find_unlike(&seek, 0, &first, &found, is_it);
 }
 
 const struct format vdif_format = {

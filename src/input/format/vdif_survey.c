@@ -221,10 +221,9 @@ static status_t vdif_survey_add_thread(struct vdif_survey *survey, const struct 
                                        size_t count, uint32_t thread)
 {
     enum { OTHER_CLOCK = 60 /* s: no frames that stand beside each other are that far apart */ };
-    status_t st = STATUS_OK;
-    double *ahead = NULL;
+    SCOPED(free_at) double *ahead = NULL;
     size_t n = 0;
-    TRY_OUT(memory_zeroed(count, sizeof *ahead, "times", &ahead));
+    TRY(memory_zeroed(count, sizeof *ahead, "times", &ahead));
     for (size_t i = 0; i < count; i++) {
         size_t beside =
             seen[i].thread == thread ? vdif_survey_beside(survey, seen, count, i) : count;
@@ -237,9 +236,7 @@ static status_t vdif_survey_add_thread(struct vdif_survey *survey, const struct 
     int64_t median = n > 0 ? (int64_t)ahead[n / 2] : 0;
     survey->ahead[thread] = median > OTHER_CLOCK || median < -OTHER_CLOCK ? median : 0;
     survey->has_thread[thread] = 1;
-out:
-    free(ahead);
-    return st;
+    return STATUS_OK;
 }
 
 /* A frame of another thread that is alone among many frames of few threads is damaged. */
@@ -487,25 +484,22 @@ static status_t vdif_survey_describe(const struct vdif_header *header, struct te
 static status_t vdif_survey_check_unlike(const struct packets_seek *seek, uint64_t begin,
                                          const struct vdif_header *header)
 {
-    status_t st = STATUS_OK;
     struct vdif_header other;
-    struct text a = {0};
-    struct text b = {0};
+    SCOPED(text_free) struct text a = {0};
+    SCOPED(text_free) struct text b = {0};
     int found = 0;
-    TRY_OUT(vdif_is_possible(header) ? vdif_find_unlike(seek, begin, header, &other, &found)
-                                     : STATUS_OK);
+    TRY(vdif_is_possible(header) ? vdif_find_unlike(seek, begin, header, &other, &found)
+                                 : STATUS_OK);
     if (found) {
-        TRY_OUT(vdif_survey_describe(header, &a));
-        TRY_OUT(vdif_survey_describe(&other, &b));
-        FAIL_OUT(STATUS_DATA,
-                 "%s: frames of thread %u have %s, those of thread %u %s: expected frames that are "
-                 "alike; threads that differ are read from files of their own",
-                 seek->path, header->thread, a.data, other.thread, b.data);
+        TRY(vdif_survey_describe(header, &a));
+        TRY(vdif_survey_describe(&other, &b));
+        return report_fail(
+            STATUS_DATA,
+            "%s: frames of thread %u have %s, those of thread %u %s: expected frames that are "
+            "alike; threads that differ are read from files of their own",
+            seek->path, header->thread, a.data, other.thread, b.data);
     }
-out:
-    text_free(&a);
-    text_free(&b);
-    return st;
+    return STATUS_OK;
 }
 
 /* Fails where frames have sequence numbers of packets between them. */

@@ -92,13 +92,12 @@ static double wav_find_number(const char *xml, const char *attribute)
  * start. */
 static status_t wav_read_xml(struct wav *wav, uint64_t at, uint64_t bytes)
 {
-    status_t st = STATUS_OK;
     struct job_layout_time *time = &wav->out->own.time;
-    char *xml = NULL;
+    SCOPED(free_at) char *xml = NULL;
     size_t length = 0;
     bytes = min_u64(bytes, WAV_XML);
-    TRY_OUT(memory_zeroed((size_t)bytes + 1, 1, "a chunk auxi", &xml));
-    TRY_OUT(file_read(wav->out->fd, wav->out->path, at, xml, bytes));
+    TRY(memory_zeroed((size_t)bytes + 1, 1, "a chunk auxi", &xml));
+    TRY(file_read(wav->out->fd, wav->out->path, at, xml, bytes));
     const size_t step = bytes > 3 && xml[3] == '\0' ? 2 : 1;
     for (size_t i = 0; i < bytes; i += step) {
         xml[length++] = (char)(step == 2 && i + 1 < bytes && xml[i + 1] != '\0' ? '?' : xml[i]);
@@ -108,11 +107,8 @@ static status_t wav_read_xml(struct wav *wav, uint64_t at, uint64_t bytes)
     wav->centre_hz = wav_find_number(xml, "RadioCenterFreq=\"");
     time->has_start = seconds > 0;
     time->start = utc_of_unix(seconds);
-    TRY_OUT(assume_if(time->has_start && !override_has(wav->out->layout, SAID_START), wav->assumed,
-                      "auxi states the second of the start, UTCSeconds, without its fraction"));
-out:
-    free(xml);
-    return st;
+    return assume_if(time->has_start && !override_has(wav->out->layout, SAID_START), wav->assumed,
+                     "auxi states the second of the start, UTCSeconds, without its fraction");
 }
 
 /* Start and centre frequency as SpectraVue and its successors write them: SYSTEMTIME of start and
@@ -202,37 +198,33 @@ static status_t wav_read_chunk(struct wav *wav, int is_64, uint64_t at, uint64_t
 /* Two channels are I and Q, unless the job says that samples are real. */
 static status_t wav_read(struct plain *out)
 {
-    status_t st = STATUS_OK;
     struct wav wav = {.out = out, .assumed = &out->archive->assumed};
     const struct job_layout *layout = out->layout;
-    struct text begin = {0};
+    SCOPED(text_free) struct text begin = {0};
     uint64_t at = WAV_HEAD;
-    TRY_OUT(recorder_head(out->path, WAV_HEAD, &begin));
-    REQUIRE_OUT(begin.length > 0 && wav_begins(&begin), STATUS_DATA,
-                "%s is not WAV: expected RIFF, RF64 or BW64, then WAVE at byte 8", out->path);
+    TRY(recorder_head(out->path, WAV_HEAD, &begin));
+    REQUIRE(begin.length > 0 && wav_begins(&begin), STATUS_DATA,
+            "%s is not WAV: expected RIFF, RF64 or BW64, then WAVE at byte 8", out->path);
     for (int i = 0; i < WAV_CHUNKS && at + WAV_CHUNK <= out->file_bytes; i++) {
-        TRY_OUT(wav_read_chunk(&wav, begin.data[1] != 'I', at, &at));
+        TRY(wav_read_chunk(&wav, begin.data[1] != 'I', at, &at));
     }
-    REQUIRE_OUT(wav.frame > 0 && out->at > 0, STATUS_DATA,
-                "%s: its WAV header has no %s chunk before byte %" PRIu64, out->path,
-                wav.frame > 0 ? "data" : "fmt", min_u64(at, out->file_bytes));
+    REQUIRE(wav.frame > 0 && out->at > 0, STATUS_DATA,
+            "%s: its WAV header has no %s chunk before byte %" PRIu64, out->path,
+            wav.frame > 0 ? "data" : "fmt", min_u64(at, out->file_bytes));
     out->known = "WAV";
     out->is_by_clock = 1;
     int is_two = wav.channels == 2 && layout->has_domain;
     int is_iq = wav.channels == 2 && !layout->axes && !(is_two && !layout->is_complex);
     out->type.is_complex = is_iq;
-    TRY_OUT(plain_assume_streams(out, is_iq ? 1 : wav.channels, is_two));
-    TRY_OUT(assume_if(is_iq && !is_two, wav.assumed,
-                      "complex samples: the two channels are I and Q; "
-                      "input.layout.domain: real makes them two streams"));
-    TRY_OUT(is_iq && wav.centre_hz > 0 ? plain_set_centre(out, wav.centre_hz) : STATUS_OK);
-    TRY_OUT(assume_if(!is_iq && wav.centre_hz > 0 && !override_has_frequencies(layout), wav.assumed,
-                      "auxi states a centre of %.12g Hz, which is used for I and Q in two channels "
-                      "alone: input.layout.freq_hz states that of other streams",
-                      wav.centre_hz));
-out:
-    text_free(&begin);
-    return st;
+    TRY(plain_assume_streams(out, is_iq ? 1 : wav.channels, is_two));
+    TRY(assume_if(is_iq && !is_two, wav.assumed,
+                  "complex samples: the two channels are I and Q; "
+                  "input.layout.domain: real makes them two streams"));
+    TRY(is_iq && wav.centre_hz > 0 ? plain_set_centre(out, wav.centre_hz) : STATUS_OK);
+    return assume_if(!is_iq && wav.centre_hz > 0 && !override_has_frequencies(layout), wav.assumed,
+                     "auxi states a centre of %.12g Hz, which is used for I and Q in two channels "
+                     "alone: input.layout.freq_hz states that of other streams",
+                     wav.centre_hz);
 }
 
 const struct format wav_format = {.name = "wav",

@@ -504,35 +504,31 @@ enum { MOST_KEPT = 1 << 14 /* chunks: all are looked through */ };
 
 status_t chunks_open(const struct chunks_spec *spec, chunks_t **out)
 {
-    status_t st = STATUS_OK;
-    chunks_t *chunks = NULL;
+    SCOPED(chunks_close_at) chunks_t *chunks = NULL;
     struct identity now;
-    TRY_OUT(memory_zeroed(1, sizeof *chunks, "a dataset", &chunks));
+    TRY(memory_zeroed(1, sizeof *chunks, "a dataset", &chunks));
     chunks->spec = *spec;
     chunks->fd = -1;
     pthread_mutex_init(&chunks->lock, NULL);
     for (int i = 0; i < spec->rank; i++) {
         chunks->grid[i] = ceil_div_u64(spec->dims[i], spec->chunk[i]);
     }
-    TRY_OUT(file_open_read(spec->path, &chunks->fd));
-    TRY_OUT(identity_of_open(chunks->fd, spec->path, &now));
-    TRY_OUT(identity_check(spec->path, &spec->identity, &now));
-    TRY_OUT(h5_places_open(spec->path, spec->address, &chunks->places));
+    TRY(file_open_read(spec->path, &chunks->fd));
+    TRY(identity_of_open(chunks->fd, spec->path, &now));
+    TRY(identity_check(spec->path, &spec->identity, &now));
+    TRY(h5_places_open(spec->path, spec->address, &chunks->places));
     chunks->nkept = (uint32_t)min_u64(spec->cache_bytes / spec->chunk_bytes, MOST_KEPT);
-    TRY_OUT(memory_zeroed(chunks->nkept, sizeof *chunks->kept, "chunks", &chunks->kept));
-    TRY_OUT(memory_zeroed(spec->threads, sizeof *chunks->workers, "threads", &chunks->workers));
-    TRY_OUT(memory_zeroed(spec->threads, sizeof *chunks->splits, "threads", &chunks->splits));
+    TRY(memory_zeroed(chunks->nkept, sizeof *chunks->kept, "chunks", &chunks->kept));
+    TRY(memory_zeroed(spec->threads, sizeof *chunks->workers, "threads", &chunks->workers));
+    TRY(memory_zeroed(spec->threads, sizeof *chunks->splits, "threads", &chunks->splits));
     for (uint32_t i = 0; i < spec->threads; i++) {
         struct chunk_worker *worker = &chunks->workers[i];
         worker->chunks = chunks;
-        TRY_OUT(
-            unfilter_create(&chunks->spec.filters, (size_t)spec->chunk_bytes, &worker->unfilter));
+        TRY(unfilter_create(&chunks->spec.filters, (size_t)spec->chunk_bytes, &worker->unfilter));
     }
-    TRY_OUT(pool_create(POOL_HELPERS, "chunks", spec->threads, &chunks->pool));
+    TRY(pool_create(POOL_HELPERS, "chunks", spec->threads, &chunks->pool));
     *out = memory_move(&chunks);
-out:
-    chunks_close(chunks);
-    return st;
+    return STATUS_OK;
 }
 
 void chunks_close(chunks_t *chunks)

@@ -31,6 +31,7 @@ typedef struct chunks chunks_t;
 /* Opens a dataset. The names must outlive it. Fails with DATA or DEVICE. */
 status_t chunks_open(const struct chunks_spec *spec, chunks_t **out);
 void chunks_close(chunks_t *chunks); /* takes NULL */
+SCOPED_END(chunks_close, chunks_t *)
 
 /* Elements start .. start + count - 1 of each dimension. The first element goes to `out`, the next
  * one along dimension i stride[i] bytes further. */

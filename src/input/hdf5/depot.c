@@ -153,23 +153,20 @@ void depot_give(depot_t *depot, struct stored *stored)
 
 status_t depot_open(const struct depot_spec *spec, depot_t **out)
 {
-    status_t st = STATUS_OK;
-    depot_t *depot = NULL;
+    SCOPED(depot_close_at) depot_t *depot = NULL;
     uint32_t slot = 0;
     struct rlimit limit;
-    TRY_OUT(memory_zeroed(1, sizeof *depot, "a dataset", &depot));
+    TRY(memory_zeroed(1, sizeof *depot, "a dataset", &depot));
     depot->spec = *spec;
     /* Sources take half of the descriptors that there are, but some must do. */
     uint64_t most = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 0;
     depot->most = (uint32_t)min_u64(max_u64(most, LEAST_OPEN), UINT32_MAX / 4);
-    TRY_OUT(depot_find_slot(depot, &slot));
-    TRY_OUT(stored_open(depot, NULL, NULL, &depot->open[slot]));
+    TRY(depot_find_slot(depot, &slot));
+    TRY(stored_open(depot, NULL, NULL, &depot->open[slot]));
     depot->open[slot]->source.pins = 1;
     depot->nopen = 1;
     *out = memory_move(&depot);
-out:
-    depot_close(depot);
-    return st;
+    return STATUS_OK;
 }
 
 void depot_close(depot_t *depot)
@@ -221,16 +218,12 @@ static status_t stored_judge(depot_t *depot, const struct stored *stored)
  */
 static status_t stored_blame(depot_t *depot, const struct stored *stored)
 {
-    status_t st = STATUS_OK;
-    char *cause = NULL;
-    TRY_OUT(memory_text(report_cause(), &cause));
+    SCOPED(free_at) char *cause = NULL;
+    TRY(memory_text(report_cause(), &cause));
     report_clear();
-    TRY_OUT(stored_judge(depot, stored));
+    TRY(stored_judge(depot, stored));
     depot->is_unreadable = 1;
-    FAIL_OUT(STATUS_DATA, "%s", cause);
-out:
-    free(cause);
-    return st;
+    return report_fail(STATUS_DATA, "%s", cause);
 }
 
 static status_t stored_read_plain(depot_t *depot, struct stored *stored,

@@ -31,29 +31,25 @@ static status_t links_is_here(const char *path, int *out)
 
 status_t links_resolve(const char *home, const char *name, struct text *out)
 {
-    status_t st = STATUS_OK;
-    char *real = NULL;
+    SCOPED(free_at) char *real = NULL;
     int is_here = 0;
     if (name[0] != '/') {
-        TRY_OUT(links_beside(home, name, out));
-        TRY_OUT(links_is_here(out->data, &is_here));
+        TRY(links_beside(home, name, out));
+        TRY(links_is_here(out->data, &is_here));
         if (is_here) {
-            goto out;
+            return STATUS_OK;
         }
         real = realpath(home, NULL);
         if (real) {
-            TRY_OUT(links_beside(real, name, out));
-            TRY_OUT(links_is_here(out->data, &is_here));
+            TRY(links_beside(real, name, out));
+            TRY(links_is_here(out->data, &is_here));
         }
         if (is_here) {
-            goto out;
+            return STATUS_OK;
         }
     }
     text_free(out);
-    TRY_OUT(text_add(out, "%s", name));
-out:
-    free(real);
-    return st;
+    return text_add(out, "%s", name);
 }
 
 /* On the way: what is left to follow from an object of a file. */
@@ -74,116 +70,102 @@ static void links_stand_at(struct links_way *way, hid_t object)
 /* left = target, then what comes after the first `length` bytes of left. */
 static status_t links_replace(struct links_way *way, size_t length, const char *target)
 {
-    status_t st = STATUS_OK;
-    struct text next = {0};
-    REQUIRE_OUT(++way->links <= MOST_LINKS, STATUS_DATA,
-                "%s: %s leads from link to link without an end", way->request->path,
-                way->request->name);
-    TRY_OUT(text_add(&next, "%s/%s", target, way->left.data + length));
+    SCOPED(text_free) struct text next = {0};
+    REQUIRE(++way->links <= MOST_LINKS, STATUS_DATA,
+            "%s: %s leads from link to link without an end", way->request->path,
+            way->request->name);
+    TRY(text_add(&next, "%s/%s", target, way->left.data + length));
     text_free(&way->left);
     way->left = next;
     next = (struct text){0};
-out:
-    text_free(&next);
-    return st;
+    return STATUS_OK;
 }
 
 /* Continues in the file that an external link names. */
 static status_t links_enter(struct links_way *way, const char *file)
 {
-    status_t st = STATUS_OK;
-    struct text path = {0};
+    SCOPED(text_free) struct text path = {0};
     struct identity identity;
-    hid_t next = -1;
-    TRY_OUT(links_resolve(way->path.data, file, &path));
-    TRY_OUT(identity_of_path(path.data, &identity));
+    SCOPED(h5_close_at) hid_t next = -1;
+    TRY(links_resolve(way->path.data, file, &path));
+    TRY(identity_of_path(path.data, &identity));
     if (way->request->note) {
-        TRY_OUT(way->request->note(way->request->context, path.data, way->path.data));
+        TRY(way->request->note(way->request->context, path.data, way->path.data));
     }
-    TRY_OUT(h5_open_file(path.data, &next));
+    TRY(h5_open_file(path.data, &next));
     hid_t root = H5Gopen2(next, "/", H5P_DEFAULT);
-    H5_TRY_OUT(root, "%s cannot be opened", path.data);
+    H5_TRY(root, "%s cannot be opened", path.data);
     links_stand_at(way, root);
     h5_close(way->file);
     way->file = h5_move(&next);
     text_free(&way->path);
     way->path = path;
     path = (struct text){0};
-out:
-    h5_close(next);
-    text_free(&path);
-    return st;
+    return STATUS_OK;
 }
 
 /* Follows a link that has a value; `length` bytes of what is left are its name. */
 static status_t links_follow(struct links_way *way, const char *name, const struct h5_link *link,
                              size_t length)
 {
-    status_t st = STATUS_OK;
-    char *value = NULL;
+    SCOPED(free_at) char *value = NULL;
     const char *file = NULL;
     const char *target = NULL;
     unsigned flags = 0;
     const char *path = way->path.data;
-    REQUIRE_OUT(link->bytes <= LINK_BYTES, STATUS_DATA, "%s: link %s has %zu bytes", path, name,
-                link->bytes);
-    TRY_OUT(memory_zeroed(link->bytes + 1, 1, "a link", &value));
-    H5_TRY_OUT(H5Lget_val(way->at, name, value, link->bytes, H5P_DEFAULT),
-               "%s: link %s cannot be read", path, name);
+    REQUIRE(link->bytes <= LINK_BYTES, STATUS_DATA, "%s: link %s has %zu bytes", path, name,
+            link->bytes);
+    TRY(memory_zeroed(link->bytes + 1, 1, "a link", &value));
+    H5_TRY(H5Lget_val(way->at, name, value, link->bytes, H5P_DEFAULT), "%s: link %s cannot be read",
+           path, name);
     if (link->type == H5L_TYPE_SOFT) {
         target = value;
         if (*value == '/') {
             hid_t root = H5Gopen2(way->file, "/", H5P_DEFAULT);
-            H5_TRY_OUT(root, "%s cannot be read", path);
+            H5_TRY(root, "%s cannot be read", path);
             links_stand_at(way, root);
         }
     } else {
-        REQUIRE_OUT(link->type == H5L_TYPE_EXTERNAL, STATUS_DATA,
-                    "%s: %s is a link of an unknown kind", path, name);
-        H5_TRY_OUT(H5Lunpack_elink_val(value, link->bytes, &flags, &file, &target),
-                   "%s: link %s cannot be read", path, name);
-        TRY_OUT(links_enter(way, file));
+        REQUIRE(link->type == H5L_TYPE_EXTERNAL, STATUS_DATA, "%s: %s is a link of an unknown kind",
+                path, name);
+        H5_TRY(H5Lunpack_elink_val(value, link->bytes, &flags, &file, &target),
+               "%s: link %s cannot be read", path, name);
+        TRY(links_enter(way, file));
     }
-    TRY_OUT(links_replace(way, length, target));
-out:
-    free(value);
-    return st;
+    return links_replace(way, length, target);
 }
 
 /* Follows the next name of the path that is left. */
 static status_t links_step(struct links_way *way, int *is_there)
 {
-    status_t st = STATUS_OK;
-    char *name = NULL;
+    SCOPED(free_at) char *name = NULL;
     struct h5_link link;
     struct h5_object object;
     size_t from = strspn(way->left.data, "/");
     size_t length = strcspn(way->left.data + from, "/");
-    TRY_OUT(memory_zeroed(length + 1, 1, "a name", &name));
+    TRY(memory_zeroed(length + 1, 1, "a name", &name));
     memcpy(name, way->left.data + from, length);
     if (strcmp(name, ".") != 0) {
-        TRY_OUT(h5_has(way->at, way->path.data, name, is_there));
+        TRY(h5_has(way->at, way->path.data, name, is_there));
         if (!*is_there) {
-            goto out;
+            return STATUS_OK;
         }
-        H5_TRY_OUT(h5_link_read(way->at, name, &link), "%s: link %s cannot be read", way->path.data,
-                   name);
+        H5_TRY(h5_link_read(way->at, name, &link), "%s: link %s cannot be read", way->path.data,
+               name);
         if (link.type != H5L_TYPE_HARD) {
-            TRY_OUT(links_follow(way, name, &link, from + length));
-            goto out;
+            TRY(links_follow(way, name, &link, from + length));
+            return STATUS_OK;
         }
-        H5_TRY_OUT(h5_object_read(way->at, name, &object), "%s: %s cannot be looked up",
-                   way->path.data, name);
+        H5_TRY(h5_object_read(way->at, name, &object), "%s: %s cannot be looked up", way->path.data,
+               name);
         hid_t next = object.type == H5O_TYPE_DATASET ? H5Dopen2(way->at, name, way->request->access)
                                                      : H5Oopen(way->at, name, H5P_DEFAULT);
-        H5_TRY_OUT(next, "%s: %s cannot be opened", way->path.data, way->request->name);
+        H5_TRY(next, "%s: %s cannot be opened", way->path.data, way->request->name);
         links_stand_at(way, next);
     }
     memmove(way->left.data, way->left.data + from + length,
             strlen(way->left.data + from + length) + 1);
-out:
-    free(name);
-    return st;
+    return STATUS_OK;
 }
 
 status_t links_open(const struct links_request *request, hid_t *object, int *is_there)

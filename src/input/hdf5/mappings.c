@@ -71,12 +71,11 @@ static status_t mappings_regular_add(const struct regular *r, hid_t space, H5S_s
 static status_t mappings_regular_select(const struct regular *from, const hsize_t *dims,
                                         hsize_t most, const char *path, hid_t *out)
 {
-    status_t st = STATUS_OK;
     struct regular r = *from;
     int at = r.unlimited;
     hsize_t rest = 0;
-    hid_t space = H5Screate_simple(r.rank, dims, NULL);
-    H5_TRY_OUT(space, "%s: a mapping of its virtual dataset has no shape", path);
+    SCOPED(h5_close_at) hid_t space = H5Screate_simple(r.rank, dims, NULL);
+    H5_TRY(space, "%s: a mapping of its virtual dataset has no shape", path);
     if (at >= 0 && r.block[at] == H5S_UNLIMITED) {
         r.block[at] = most;
         r.count[at] = r.stride[at] = 1;
@@ -84,40 +83,36 @@ static status_t mappings_regular_select(const struct regular *from, const hsize_
         r.count[at] = most / r.block[at];
         rest = most % r.block[at];
     }
-    H5_TRY_OUT(H5Sselect_none(space), "%s: nothing can be selected", path);
+    H5_TRY(H5Sselect_none(space), "%s: nothing can be selected", path);
     if (at < 0 || (r.count[at] > 0 && r.block[at] > 0)) {
-        TRY_OUT(mappings_regular_add(&r, space, H5S_SELECT_SET, path));
+        TRY(mappings_regular_add(&r, space, H5S_SELECT_SET, path));
     }
     if (rest > 0) {
         int is_first = r.count[at] == 0;
         r.start[at] += r.count[at] * r.stride[at];
         r.count[at] = 1;
         r.block[at] = rest;
-        TRY_OUT(mappings_regular_add(&r, space, is_first ? H5S_SELECT_SET : H5S_SELECT_OR, path));
+        TRY(mappings_regular_add(&r, space, is_first ? H5S_SELECT_SET : H5S_SELECT_OR, path));
     }
     *out = h5_move(&space);
-out:
-    h5_close(space);
-    return st;
+    return STATUS_OK;
 }
 
 /* The same selection in a space of other sizes; the unlimited dimension has `most` indices. */
 static status_t mappings_selection_fit(hid_t from, const hsize_t *dims, hsize_t most,
                                        const char *path, hid_t *out)
 {
-    status_t st = STATUS_OK;
     struct regular r;
     if (mappings_regular_read(from, &r)) {
         return mappings_regular_select(&r, dims, most, path, out);
     }
+    SCOPED(h5_close_at)
     hid_t space = H5Screate_simple(H5Sget_simple_extent_ndims(from), dims, NULL);
-    H5_TRY_OUT(space, "%s: a mapping of its virtual dataset has no shape", path);
-    H5_TRY_OUT(H5Sselect_copy(space, from), "%s: a mapping of its virtual dataset cannot be copied",
-               path);
+    H5_TRY(space, "%s: a mapping of its virtual dataset has no shape", path);
+    H5_TRY(H5Sselect_copy(space, from), "%s: a mapping of its virtual dataset cannot be copied",
+           path);
     *out = h5_move(&space);
-out:
-    h5_close(space);
-    return st;
+    return STATUS_OK;
 }
 
 static void mapping_free(struct mapping *mapping)
@@ -242,28 +237,24 @@ static status_t mappings_expand(const struct stated *stated, const struct regula
 
 static status_t mappings_add_stated(const struct stated *stated, int rank, struct mappings *out)
 {
-    status_t st = STATUS_OK;
     struct regular r;
-    hid_t here = -1;
+    SCOPED(h5_close_at) hid_t here = -1;
     hsize_t most = 0;
     int is_regular = mappings_regular_read(stated->here, &r);
     int has_block = mappings_name_has_block(stated->file) || mappings_name_has_block(stated->name);
-    REQUIRE_OUT(H5Sget_simple_extent_ndims(stated->here) == rank, STATUS_DATA,
-                "%s: a mapping of its virtual dataset has another rank", stated->home);
+    REQUIRE(H5Sget_simple_extent_ndims(stated->here) == rank, STATUS_DATA,
+            "%s: a mapping of its virtual dataset has another rank", stated->home);
     if (is_regular && r.unlimited >= 0 && r.block[r.unlimited] != H5S_UNLIMITED && has_block) {
-        TRY_OUT(mappings_expand(stated, &r, out));
-        goto out;
+        TRY(mappings_expand(stated, &r, out));
+        return STATUS_OK;
     }
     if (is_regular && r.unlimited >= 0) {
         most = mappings_regular_indices(&r, r.unlimited, stated->dims[r.unlimited]);
     }
-    TRY_OUT(mappings_selection_fit(stated->here, stated->dims, most, stated->home, &here));
-    REQUIRE_OUT(H5Sselect_valid(here) > 0 || H5Sget_select_npoints(here) == 0, STATUS_DATA,
-                "%s: a mapping of its virtual dataset is beyond its end", stated->home);
-    TRY_OUT(mappings_add(stated, 0, h5_move(&here), out));
-out:
-    h5_close(here);
-    return st;
+    TRY(mappings_selection_fit(stated->here, stated->dims, most, stated->home, &here));
+    REQUIRE(H5Sselect_valid(here) > 0 || H5Sget_select_npoints(here) == 0, STATUS_DATA,
+            "%s: a mapping of its virtual dataset is beyond its end", stated->home);
+    return mappings_add(stated, 0, h5_move(&here), out);
 }
 
 /* Reads mapping i. */
@@ -288,23 +279,19 @@ out:
 
 status_t mappings_load(hid_t dataset, const char *home, struct mappings *out)
 {
-    status_t st = STATUS_OK;
     size_t count = 0;
     hsize_t dims[H5S_MAX_RANK] = {0};
-    hid_t space = H5Dget_space(dataset);
-    hid_t plist = H5Dget_create_plist(dataset);
+    SCOPED(h5_close_at) hid_t space = H5Dget_space(dataset);
+    SCOPED(h5_close_at) hid_t plist = H5Dget_create_plist(dataset);
     struct stated stated = {.home = home, .dims = dims};
     int rank = H5Sget_simple_extent_dims(space, dims, NULL);
-    H5_TRY_OUT(plist, "%s: its virtual dataset cannot be read", home);
-    H5_TRY_OUT(rank, "%s: its virtual dataset has no shape", home);
-    H5_TRY_OUT(H5Pget_virtual_count(plist, &count), "%s: its virtual dataset cannot be read", home);
+    H5_TRY(plist, "%s: its virtual dataset cannot be read", home);
+    H5_TRY(rank, "%s: its virtual dataset has no shape", home);
+    H5_TRY(H5Pget_virtual_count(plist, &count), "%s: its virtual dataset cannot be read", home);
     for (size_t i = 0; i < count; i++) {
-        TRY_OUT(mappings_load_one(plist, i, rank, &stated, out));
+        TRY(mappings_load_one(plist, i, rank, &stated, out));
     }
-out:
-    h5_close(plist);
-    h5_close(space);
-    return st;
+    return STATUS_OK;
 }
 
 /* Both ends of what is unlimited, where the shorter of the two ends. */
@@ -342,36 +329,33 @@ static status_t mapping_clip(struct mapping *mapping, const hsize_t *dims, hid_t
 
 status_t mapping_settle(struct mapping *mapping, hid_t space)
 {
-    status_t st = STATUS_OK;
     hsize_t dims[H5S_MAX_RANK] = {0};
-    hid_t there = -1;
+    SCOPED(h5_close_at) hid_t there = -1;
     if (mapping->is_settled) {
-        goto out;
+        return STATUS_OK;
     }
     int rank = H5Sget_simple_extent_dims(space, dims, NULL);
     /* All of the source, as long as that is. */
     if (H5Sget_select_type(mapping->there) == H5S_SEL_ALL) {
         h5_close(mapping->there);
         mapping->there = H5Scopy(space);
-        H5_TRY_OUT(mapping->there, "%s: its shape cannot be copied", mapping->path);
-        H5_TRY_OUT(H5Sselect_all(mapping->there), "%s: it has no shape", mapping->path);
+        H5_TRY(mapping->there, "%s: its shape cannot be copied", mapping->path);
+        H5_TRY(H5Sselect_all(mapping->there), "%s: it has no shape", mapping->path);
     }
-    REQUIRE_OUT(rank == H5Sget_simple_extent_ndims(mapping->there), STATUS_DATA,
-                "its %s has %d dimensions, the mapping %d", mapping->name, rank,
-                H5Sget_simple_extent_ndims(mapping->there));
-    TRY_OUT(mapping->unlimited[0] >= 0 && mapping->unlimited[1] >= 0
-                ? mapping_clip(mapping, dims, &there)
-                : mappings_selection_fit(mapping->there, dims, 0, mapping->path, &there));
-    REQUIRE_OUT(H5Sget_select_npoints(there) == 0 || H5Sselect_valid(there) > 0, STATUS_DATA,
-                "its %s ends before the mapping does", mapping->name);
-    REQUIRE_OUT(H5Sget_select_npoints(there) == H5Sget_select_npoints(mapping->here), STATUS_DATA,
-                "its %s gives %lld elements, the mapping takes %lld", mapping->name,
-                (long long)H5Sget_select_npoints(there),
-                (long long)H5Sget_select_npoints(mapping->here));
+    REQUIRE(rank == H5Sget_simple_extent_ndims(mapping->there), STATUS_DATA,
+            "its %s has %d dimensions, the mapping %d", mapping->name, rank,
+            H5Sget_simple_extent_ndims(mapping->there));
+    TRY(mapping->unlimited[0] >= 0 && mapping->unlimited[1] >= 0
+            ? mapping_clip(mapping, dims, &there)
+            : mappings_selection_fit(mapping->there, dims, 0, mapping->path, &there));
+    REQUIRE(H5Sget_select_npoints(there) == 0 || H5Sselect_valid(there) > 0, STATUS_DATA,
+            "its %s ends before the mapping does", mapping->name);
+    REQUIRE(H5Sget_select_npoints(there) == H5Sget_select_npoints(mapping->here), STATUS_DATA,
+            "its %s gives %lld elements, the mapping takes %lld", mapping->name,
+            (long long)H5Sget_select_npoints(there),
+            (long long)H5Sget_select_npoints(mapping->here));
     h5_close(mapping->there);
     mapping->there = h5_move(&there);
     mapping->is_settled = 1;
-out:
-    h5_close(there);
-    return st;
+    return STATUS_OK;
 }

@@ -69,16 +69,12 @@ status_t sources_check(const struct sources *sources)
 
 status_t sources_judge(const struct sources *sources, const char *path, int fd, int *is_unreadable)
 {
-    status_t st = STATUS_OK;
-    char *cause = NULL;
-    TRY_OUT(memory_text(report_cause(), &cause));
+    SCOPED(free_at) char *cause = NULL;
+    TRY(memory_text(report_cause(), &cause));
     report_clear();
-    TRY_OUT(sources_check_open(sources, path, fd));
+    TRY(sources_check_open(sources, path, fd));
     *is_unreadable = 1;
-    FAIL_OUT(STATUS_DATA, "%s", cause);
-out:
-    free(cause);
-    return st;
+    return report_fail(STATUS_DATA, "%s", cause);
 }
 
 uint64_t sources_bytes(const struct sources *sources)
@@ -144,50 +140,37 @@ struct external_places {
  * its end. */
 static status_t external_add(struct external_places *places, const char *name)
 {
-    status_t st = STATUS_OK;
-    struct text folder = {0};
-    char *real = realpath(name, NULL);
-    char *inside = NULL;
+    SCOPED(text_free) struct text folder = {0};
+    SCOPED(free_at) char *real = realpath(name, NULL);
+    SCOPED(free_at) char *inside = NULL;
     if (!real) {
-        goto out;
+        return STATUS_OK;
     }
     /* Only a folder has "." in it. */
-    TRY_OUT(text_add(&folder, "%s/.", real));
+    TRY(text_add(&folder, "%s/.", real));
     inside = realpath(folder.data, NULL);
-    TRY_OUT(memory_format(&places->items[places->count++], "%s%s", real,
-                          inside && strcmp(real, "/") != 0 ? "/" : ""));
-out:
-    text_free(&folder);
-    free(inside);
-    free(real);
-    return st;
+    return memory_format(&places->items[places->count++], "%s%s", real,
+                         inside && strcmp(real, "/") != 0 ? "/" : "");
 }
 
 static status_t external_add_folder_of(struct external_places *places, const char *path)
 {
-    status_t st = STATUS_OK;
-    struct text folder = {0};
-    TRY_OUT(text_add(&folder, "%.*s.", (int)(text_basename(path) - path), path));
-    TRY_OUT(external_add(places, folder.data));
-out:
-    text_free(&folder);
-    return st;
+    SCOPED(text_free) struct text folder = {0};
+    TRY(text_add(&folder, "%.*s.", (int)(text_basename(path) - path), path));
+    return external_add(places, folder.data);
 }
 
 static status_t external_list_places(const char *path, struct external_list list,
                                      struct external_places *out)
 {
-    status_t st = STATUS_OK;
-    char *real = realpath(path, NULL);
-    TRY_OUT(memory_zeroed((size_t)list.count + 2, sizeof *out->items, "folders", &out->items));
-    TRY_OUT(external_add_folder_of(out, path));
-    TRY_OUT(real ? external_add_folder_of(out, real) : STATUS_OK);
+    SCOPED(free_at) char *real = realpath(path, NULL);
+    TRY(memory_zeroed((size_t)list.count + 2, sizeof *out->items, "folders", &out->items));
+    TRY(external_add_folder_of(out, path));
+    TRY(real ? external_add_folder_of(out, real) : STATUS_OK);
     for (uint32_t i = 0; i < list.count; i++) {
-        TRY_OUT(external_add(out, list.items[i]));
+        TRY(external_add(out, list.items[i]));
     }
-out:
-    free(real);
-    return st;
+    return STATUS_OK;
 }
 
 static int external_is_in(const struct external_places *places, const char *real)
@@ -209,23 +192,20 @@ static status_t external_judge(const struct external_places *places,
                                const struct archive_source *source, struct text *names,
                                uint32_t *count)
 {
-    status_t st = STATUS_OK;
     struct identity identity;
-    char *real = realpath(source->path, NULL);
-    REQUIRE_OUT(real, STATUS_DATA, "%s: external file %s: it is not there any more", source->from,
-                source->path);
-    TRY_OUT(identity_of_path(real, &identity));
-    REQUIRE_OUT(identity_is_same_file(&identity, &source->identity), STATUS_DATA,
-                "%s: external file %s was replaced by another file while it was looked at",
-                source->from, source->path);
+    SCOPED(free_at) char *real = realpath(source->path, NULL);
+    REQUIRE(real, STATUS_DATA, "%s: external file %s: it is not there any more", source->from,
+            source->path);
+    TRY(identity_of_path(real, &identity));
+    REQUIRE(identity_is_same_file(&identity, &source->identity), STATUS_DATA,
+            "%s: external file %s was replaced by another file while it was looked at",
+            source->from, source->path);
     if (!external_is_in(places, real)) {
-        TRY_OUT(*count < MOST_NAMED ? text_add(names, "%s%s", *count > 0 ? ", " : "", real)
-                                    : STATUS_OK);
+        TRY(*count < MOST_NAMED ? text_add(names, "%s%s", *count > 0 ? ", " : "", real)
+                                : STATUS_OK);
         (*count)++;
     }
-out:
-    free(real);
-    return st;
+    return STATUS_OK;
 }
 
 status_t external_check(const struct sources *sources, const char *path, struct external_list list,

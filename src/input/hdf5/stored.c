@@ -58,15 +58,14 @@ static int stored_step_by_place(const void *left, const void *right)
 
 status_t stored_source_row(const struct stored *stored, uint64_t *out)
 {
-    status_t st = STATUS_OK;
     const struct mappings *mappings = &stored->mappings;
-    struct stretch *stretches = NULL;
-    struct step *steps = NULL;
+    SCOPED(free_at) struct stretch *stretches = NULL;
+    SCOPED(free_at) struct step *steps = NULL;
     uint64_t now = 0;
     uint64_t most = 0;
     size_t count = 0;
     int d = stored->along;
-    TRY_OUT(memory_zeroed(mappings->count + 1, sizeof *stretches, "sources", &stretches));
+    TRY(memory_zeroed(mappings->count + 1, sizeof *stretches, "sources", &stretches));
     for (size_t i = 0; i < mappings->count; i++) {
         const struct mapping *at = &mappings->items[i];
         if (at->row_bytes > 0) {
@@ -75,7 +74,7 @@ status_t stored_source_row(const struct stored *stored, uint64_t *out)
         }
     }
     count = stored_stretches_join(stretches, count);
-    TRY_OUT(memory_zeroed(2 * count + 1, sizeof *steps, "sources", &steps));
+    TRY(memory_zeroed(2 * count + 1, sizeof *steps, "sources", &steps));
     for (size_t i = 0; i < count; i++) {
         uint64_t bytes = min_u64(stretches[i].bytes, UINT64_MAX / 4 / count);
         steps[2 * i] = (struct step){stretches[i].low, bytes, 0};
@@ -87,10 +86,7 @@ status_t stored_source_row(const struct stored *stored, uint64_t *out)
         most = max_u64(most, now);
     }
     *out = most;
-out:
-    free(stretches);
-    free(steps);
-    return st;
+    return STATUS_OK;
 }
 
 /* Chunked datasets in our own way: their filters, and what is selected of them as boxes of chunks.
@@ -207,9 +203,8 @@ static uint32_t stored_turned_bytes(hid_t stored, hid_t wanted)
 
 static status_t stored_open_chunks(const depot_t *depot, struct stored *stored, uint32_t turned)
 {
-    status_t st = STATUS_OK;
     unsigned options = 0;
-    hid_t plist = H5Dget_create_plist(stored->dataset);
+    SCOPED(h5_close_at) hid_t plist = H5Dget_create_plist(stored->dataset);
     struct chunks_spec spec = {.path = stored->home,
                                .name = stored->name,
                                .identity = stored->identity,
@@ -223,15 +218,12 @@ static status_t stored_open_chunks(const depot_t *depot, struct stored *stored, 
                                .cache_bytes = stored->source.kept > 0 ? stored->source.kept
                                                                       : depot->spec.cache_bytes,
                                .threads = (uint32_t)max_u64(depot->spec.threads, 1)};
-    H5_TRY_OUT(H5Pget_chunk_opts(plist, &options), "%s: %s does not tell its chunks", stored->path,
-               stored->name);
+    H5_TRY(H5Pget_chunk_opts(plist, &options), "%s: %s does not tell its chunks", stored->path,
+           stored->name);
     spec.are_edges_plain = (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
     memcpy(spec.dims, stored->dims, sizeof spec.dims);
     memcpy(spec.chunk, stored->chunk, sizeof spec.chunk);
-    TRY_OUT(chunks_open(&spec, &stored->chunks));
-out:
-    h5_close(plist);
-    return st;
+    return chunks_open(&spec, &stored->chunks);
 }
 
 /* The selection, if that is a box. */
@@ -291,26 +283,23 @@ static int selected_make_box(const struct selected *wanted, const struct selecte
 status_t stored_read_chunks(depot_t *depot, struct stored *stored, const struct depot_read *read,
                             int *is_done)
 {
-    status_t st = STATUS_OK;
     struct selected wanted;
     struct selected memory;
     struct chunk_box box;
-    hid_t type = stored->is_own ? H5Dget_type(stored->dataset) : -1;
+    SCOPED(h5_close_at) hid_t type = stored->is_own ? H5Dget_type(stored->dataset) : -1;
     uint32_t turned = stored->is_own ? stored_turned_bytes(type, read->type) : 0;
     *is_done = turned > 0 && selected_is_box(read->wanted, &wanted) &&
                selected_is_box(read->memory, &memory) &&
                selected_make_box(&wanted, &memory, stored->element_bytes, read->out, &box);
-    REQUIRE_OUT(*is_done || stored->has_all, STATUS_DATA,
-                "%s: %s has elements that only HDF5 converts, and a filter that HDF5 does not have "
-                "here: HDF5_PLUGIN_PATH names the folder of its plugin",
-                stored->path, stored->name);
+    REQUIRE(*is_done || stored->has_all, STATUS_DATA,
+            "%s: %s has elements that only HDF5 converts, and a filter that HDF5 does not have "
+            "here: HDF5_PLUGIN_PATH names the folder of its plugin",
+            stored->path, stored->name);
     if (*is_done) {
-        TRY_OUT(stored->chunks ? STATUS_OK : stored_open_chunks(depot, stored, turned));
-        TRY_OUT(chunks_read(stored->chunks, &box));
+        TRY(stored->chunks ? STATUS_OK : stored_open_chunks(depot, stored, turned));
+        TRY(chunks_read(stored->chunks, &box));
     }
-out:
-    h5_close(type);
-    return st;
+    return STATUS_OK;
 }
 
 enum { LEAST_CACHE = 1 << 20 };
@@ -399,26 +388,21 @@ static status_t stored_look_at_chunks(hid_t plist, struct stored *stored)
 
 static status_t stored_measure(struct stored *stored)
 {
-    status_t st = STATUS_OK;
-    hid_t plist = H5Dget_create_plist(stored->dataset);
-    hid_t type = H5Dget_type(stored->dataset);
-    H5_TRY_OUT(plist, "%s: %s does not say how it is stored", stored->path, stored->name);
-    H5_TRY_OUT(type, "%s: %s has no type", stored->path, stored->name);
+    SCOPED(h5_close_at) hid_t plist = H5Dget_create_plist(stored->dataset);
+    SCOPED(h5_close_at) hid_t type = H5Dget_type(stored->dataset);
+    H5_TRY(plist, "%s: %s does not say how it is stored", stored->path, stored->name);
+    H5_TRY(type, "%s: %s has no type", stored->path, stored->name);
     h5_close(stored->space);
     stored->space = H5Dget_space(stored->dataset);
-    H5_TRY_OUT(stored->space, "%s: %s has no shape", stored->path, stored->name);
+    H5_TRY(stored->space, "%s: %s has no shape", stored->path, stored->name);
     stored->rank = H5Sget_simple_extent_dims(stored->space, stored->dims, NULL);
-    H5_TRY_OUT(stored->rank, "%s: %s has no shape", stored->path, stored->name);
+    H5_TRY(stored->rank, "%s: %s has no shape", stored->path, stored->name);
     stored->element_bytes = H5Tget_size(type);
-    REQUIRE_OUT(multiply_u64((uint64_t)H5Sget_simple_extent_npoints(stored->space),
-                             stored->element_bytes, &stored->bytes),
-                STATUS_DATA, "%s: the size of %s is absurd", stored->path, stored->name);
+    REQUIRE(multiply_u64((uint64_t)H5Sget_simple_extent_npoints(stored->space),
+                         stored->element_bytes, &stored->bytes),
+            STATUS_DATA, "%s: the size of %s is absurd", stored->path, stored->name);
     stored->layout = H5Pget_layout(plist);
-    TRY_OUT(stored->layout == H5D_CHUNKED ? stored_look_at_chunks(plist, stored) : STATUS_OK);
-out:
-    h5_close(type);
-    h5_close(plist);
-    return st;
+    return stored->layout == H5D_CHUNKED ? stored_look_at_chunks(plist, stored) : STATUS_OK;
 }
 
 static status_t stored_add_extent(struct stored *stored, const char *path, uint64_t offset,
@@ -435,30 +419,26 @@ static status_t stored_add_extent(struct stored *stored, const char *path, uint6
 static status_t stored_look_at_external(hid_t plist, uint32_t index, const struct noting *noting,
                                         uint64_t *left)
 {
-    status_t st = STATUS_OK;
     struct stored *stored = noting->stored;
-    struct text path = {0};
+    SCOPED(text_free) struct text path = {0};
     char name[4096] = "";
     off_t offset = 0;
     hsize_t declared = 0;
     struct stat info;
-    H5_TRY_OUT(H5Pget_external(plist, index, sizeof name - 1, name, &offset, &declared),
-               "%s: its external file %u cannot be looked up", stored->home, index);
-    TRY_OUT(links_resolve(stored->home, name, &path));
+    H5_TRY(H5Pget_external(plist, index, sizeof name - 1, name, &offset, &declared),
+           "%s: its external file %u cannot be looked up", stored->home, index);
+    TRY(links_resolve(stored->home, name, &path));
     uint64_t bytes = min_u64(declared, *left); /* H5F_UNLIMITED is the largest number */
-    REQUIRE_OUT(stat(path.data, &info) == 0, STATUS_DATA, "%s: external file %s: %s", stored->home,
-                path.data, strerror(errno));
-    REQUIRE_OUT(S_ISREG(info.st_mode), STATUS_DATA, "%s: external file %s is not an ordinary file",
-                stored->home, path.data);
-    REQUIRE_OUT(offset >= 0, STATUS_DATA, "%s: external file %s: its offset is %lld", stored->home,
-                path.data, (long long)offset);
+    REQUIRE(stat(path.data, &info) == 0, STATUS_DATA, "%s: external file %s: %s", stored->home,
+            path.data, strerror(errno));
+    REQUIRE(S_ISREG(info.st_mode), STATUS_DATA, "%s: external file %s is not an ordinary file",
+            stored->home, path.data);
+    REQUIRE(offset >= 0, STATUS_DATA, "%s: external file %s: its offset is %lld", stored->home,
+            path.data, (long long)offset);
     *left -= bytes;
     stored->is_beside |= strcmp(path.data, name) != 0;
-    TRY_OUT(stored_note(noting, path.data, SOURCE_EXTERNAL, stored->home));
-    TRY_OUT(stored_add_extent(stored, path.data, (uint64_t)offset, bytes));
-out:
-    text_free(&path);
-    return st;
+    TRY(stored_note(noting, path.data, SOURCE_EXTERNAL, stored->home));
+    return stored_add_extent(stored, path.data, (uint64_t)offset, bytes);
 }
 
 /* Finds the bytes of a contiguous dataset: in this file, or in external ones. */
@@ -526,36 +506,32 @@ static status_t stored_set_cache(const struct stored *stored, uint64_t bytes, hi
 
 static status_t stored_open_dataset(const struct noting *noting, int is_source, int is_beside)
 {
-    status_t st = STATUS_OK;
     struct stored *stored = noting->stored;
     struct noting copy = *noting;
     int is_there = 0;
-    hid_t file = -1;
-    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
-    H5_TRY_OUT(access, "%s cannot be opened", stored->path);
-    TRY_OUT(stored_set_cache(stored, depot_budget(noting->depot), access));
+    SCOPED(h5_close_at) hid_t file = -1;
+    SCOPED(h5_close_at) hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    H5_TRY(access, "%s cannot be opened", stored->path);
+    TRY(stored_set_cache(stored, depot_budget(noting->depot), access));
     if (is_beside) {
         H5Pset_efile_prefix(access, "${ORIGIN}");
     }
-    TRY_OUT(is_source ? h5_open_file(stored->path, &file) : h5_open_cut_file(stored->path, &file));
+    TRY(is_source ? h5_open_file(stored->path, &file) : h5_open_cut_file(stored->path, &file));
     struct links_request request = {file,  stored->path, stored->name, stored_note_linked,
                                     &copy, access};
-    TRY_OUT(links_open(&request, &stored->dataset, &is_there));
-    REQUIRE_OUT(is_there && H5Iget_type(stored->dataset) == H5I_DATASET, STATUS_DATA,
-                "%s contains no dataset %s", stored->path, stored->name);
-    TRY_OUT(stored_measure(stored));
+    TRY(links_open(&request, &stored->dataset, &is_there));
+    REQUIRE(is_there && H5Iget_type(stored->dataset) == H5I_DATASET, STATUS_DATA,
+            "%s contains no dataset %s", stored->path, stored->name);
+    TRY(stored_measure(stored));
     if (is_source && stored->chunk_bytes > 0 && !noting->depot->spec.found) {
         /* Many may be open: each keeps what it needs, which only now is known. */
         stored->source.kept = min_u64(stored->row_bytes, depot_budget(noting->depot));
-        TRY_OUT(stored_set_cache(stored, stored->source.kept, access));
+        TRY(stored_set_cache(stored, stored->source.kept, access));
         h5_close(h5_move(&stored->dataset));
         request.note = NULL;
-        TRY_OUT(links_open(&request, &stored->dataset, &is_there));
+        TRY(links_open(&request, &stored->dataset, &is_there));
     }
-out:
-    h5_close(access);
-    h5_close(file);
-    return st;
+    return STATUS_OK;
 }
 
 /* Returns the dimension of the source along which dimension `along` of the virtual dataset runs;
@@ -588,25 +564,22 @@ static int mapping_along(const struct mapping *mapping, int along)
 status_t stored_open(depot_t *depot, const struct stored *by, const struct mapping *mapping,
                      struct stored **out)
 {
-    status_t st = STATUS_OK;
-    struct stored *stored = NULL;
+    SCOPED(stored_free_at) struct stored *stored = NULL;
     struct noting noting = {.depot = depot};
-    TRY_OUT(memory_zeroed(1, sizeof *stored, "a dataset", &stored));
+    TRY(memory_zeroed(1, sizeof *stored, "a dataset", &stored));
     noting.stored = stored;
     stored->dataset = stored->space = -1;
     stored->along = mapping ? mapping_along(mapping, by->along) : depot->spec.along;
-    TRY_OUT(memory_text(mapping ? mapping->path : depot->spec.path, &stored->path));
-    TRY_OUT(memory_text(mapping ? mapping->name : depot->spec.name, &stored->name));
-    TRY_OUT(stored_note(&noting, stored->path, mapping ? SOURCE_VIRTUAL : SOURCE_NAMED,
-                        by ? by->home : NULL));
-    TRY_OUT(stored_open_dataset(&noting, mapping != NULL, 0));
-    TRY_OUT(stored_look(&noting));
+    TRY(memory_text(mapping ? mapping->path : depot->spec.path, &stored->path));
+    TRY(memory_text(mapping ? mapping->name : depot->spec.name, &stored->name));
+    TRY(stored_note(&noting, stored->path, mapping ? SOURCE_VIRTUAL : SOURCE_NAMED,
+                    by ? by->home : NULL));
+    TRY(stored_open_dataset(&noting, mapping != NULL, 0));
+    TRY(stored_look(&noting));
     if (stored->is_beside && !depot->spec.found) {
         h5_close(h5_move(&stored->dataset));
-        TRY_OUT(stored_open_dataset(&noting, mapping != NULL, 1));
+        TRY(stored_open_dataset(&noting, mapping != NULL, 1));
     }
     *out = memory_move(&stored);
-out:
-    stored_free(stored);
-    return st;
+    return STATUS_OK;
 }

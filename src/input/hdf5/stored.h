@@ -40,6 +40,7 @@ struct depot_spec {
  * all here. */
 status_t depot_open(const struct depot_spec *spec, depot_t **out);
 void depot_close(depot_t *depot); /* takes NULL */
+SCOPED_END(depot_close, depot_t *)
 
 /* Returns the open dataset, which stays the depot's. */
 hid_t depot_dataset(const depot_t *depot);

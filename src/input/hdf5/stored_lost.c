@@ -66,16 +66,13 @@ out:
  * failure. */
 static status_t joined_end(struct joined *joined, hid_t *out)
 {
-    status_t st = STATUS_OK;
-    hid_t whole = -1;
+    SCOPED(h5_close_at) hid_t whole = -1;
     for (int i = 0; i < PARTS; i++) {
-        TRY_OUT(joined->parts[i] >= 0 ? joined_unite(joined, &whole, h5_move(&joined->parts[i]))
-                                      : STATUS_OK);
+        TRY(joined->parts[i] >= 0 ? joined_unite(joined, &whole, h5_move(&joined->parts[i]))
+                                  : STATUS_OK);
     }
     *out = h5_move(&whole);
-out:
-    h5_close(whole);
-    return st;
+    return STATUS_OK;
 }
 
 static void joined_free(struct joined *joined)
@@ -127,24 +124,20 @@ struct missing {
 static status_t chunks_add_box(struct missing *missing, const hsize_t *start, const hsize_t *count,
                                const struct stored *stored)
 {
-    status_t st = STATUS_OK;
     hsize_t first[H5S_MAX_RANK];
     hsize_t size[H5S_MAX_RANK];
-    hid_t box = -1;
-    REQUIRE_OUT(missing->count++ < MOST_BOXES, STATUS_DATA,
-                "%s: %s has more than %d scattered chunks that were never written", stored->path,
-                stored->name, MOST_BOXES);
+    SCOPED(h5_close_at) hid_t box = -1;
+    REQUIRE(missing->count++ < MOST_BOXES, STATUS_DATA,
+            "%s: %s has more than %d scattered chunks that were never written", stored->path,
+            stored->name, MOST_BOXES);
     for (int i = 0; i < stored->rank; i++) {
         first[i] = start[i] * stored->chunk[i];
         size[i] = min_u64((start[i] + count[i]) * stored->chunk[i], stored->dims[i]) - first[i];
     }
     box = H5Screate_simple(stored->rank, stored->dims, NULL);
-    H5_TRY_OUT(H5Sselect_hyperslab(box, H5S_SELECT_SET, first, NULL, size, NULL),
-               "%s: a chunk of %s cannot be selected", stored->path, stored->name);
-    TRY_OUT(joined_add(&missing->boxes, h5_move(&box)));
-out:
-    h5_close(box);
-    return st;
+    H5_TRY(H5Sselect_hyperslab(box, H5S_SELECT_SET, first, NULL, size, NULL),
+           "%s: a chunk of %s cannot be selected", stored->path, stored->name);
+    return joined_add(&missing->boxes, h5_move(&box));
 }
 
 static status_t chunks_has(const struct stored *stored, const struct missing *missing,
@@ -281,8 +274,7 @@ out:
 static status_t stored_lose_range(struct stored *stored, uint64_t first, uint64_t end,
                                   const char *why)
 {
-    status_t st = STATUS_OK;
-    hid_t space = -1;
+    SCOPED(h5_close_at) hid_t space = -1;
     hsize_t start[H5S_MAX_RANK];
     hsize_t count[H5S_MAX_RANK];
     uint64_t row = 1;
@@ -294,13 +286,11 @@ static status_t stored_lose_range(struct stored *stored, uint64_t first, uint64_
     while (first < end) {
         first += box_begin(stored->rank, stored->dims, first, end, start, count);
         space = H5Screate_simple(stored->rank, stored->dims, NULL);
-        H5_TRY_OUT(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL),
-                   "%s: %s cannot be selected", stored->path, stored->name);
-        TRY_OUT(stored_add_lost(&stored->lost, h5_move(&space), why));
+        H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL),
+               "%s: %s cannot be selected", stored->path, stored->name);
+        TRY(stored_add_lost(&stored->lost, h5_move(&space), why));
     }
-out:
-    h5_close(space);
-    return st;
+    return STATUS_OK;
 }
 
 /* Notes the elements whose bytes are after the end of a truncated file, for which HDF5 gives zeros.
@@ -308,27 +298,22 @@ out:
 static status_t stored_find_cut(struct stored *stored, const struct archive_extent *extent,
                                 uint64_t at)
 {
-    status_t st = STATUS_OK;
     struct stat info;
-    char *why = NULL;
+    SCOPED(free_at) char *why = NULL;
     int is_external = stored->nexternals > 0;
-    REQUIRE_OUT(stat(extent->path, &info) == 0, STATUS_DATA, "%s: %s", extent->path,
-                strerror(errno));
+    REQUIRE(stat(extent->path, &info) == 0, STATUS_DATA, "%s: %s", extent->path, strerror(errno));
     uint64_t there = (uint64_t)info.st_size;
     there -= min_u64(there, extent->file_offset);
     if (there >= extent->bytes) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(memory_format(
+    TRY(memory_format(
         &why, "%s is truncated: %s declares %llu bytes from offset %llu%s, but it ends at %llu",
         extent->path, is_external ? stored->home : "its dataset", (unsigned long long)extent->bytes,
         (unsigned long long)extent->file_offset, is_external ? " in it" : "",
         (unsigned long long)info.st_size));
-    TRY_OUT(stored_lose_range(stored, (at + there) / stored->element_bytes,
-                              ceil_div_u64(at + extent->bytes, stored->element_bytes), why));
-out:
-    free(why);
-    return st;
+    return stored_lose_range(stored, (at + there) / stored->element_bytes,
+                             ceil_div_u64(at + extent->bytes, stored->element_bytes), why);
 }
 
 /* Finds lost elements of a contiguous dataset, which is in one or more pieces of files. */
@@ -379,18 +364,13 @@ static int stored_type_fits(hid_t source, hid_t wanted)
 
 static status_t stored_check_type(const struct stored *stored, const struct stored *source)
 {
-    status_t st = STATUS_OK;
-    hid_t mine = H5Dget_type(stored->dataset);
-    hid_t theirs = H5Dget_type(source->dataset);
-    H5_TRY_OUT(mine, "%s: %s has no type", stored->path, stored->name);
-    H5_TRY_OUT(theirs, "%s: %s has no type", source->path, source->name);
-    REQUIRE_OUT(stored_type_fits(theirs, mine), STATUS_DATA,
-                "its %s contains elements of another type, which do not fit those of %s",
-                source->name, stored->name);
-out:
-    h5_close(mine);
-    h5_close(theirs);
-    return st;
+    SCOPED(h5_close_at) hid_t mine = H5Dget_type(stored->dataset);
+    SCOPED(h5_close_at) hid_t theirs = H5Dget_type(source->dataset);
+    H5_TRY(mine, "%s: %s has no type", stored->path, stored->name);
+    H5_TRY(theirs, "%s: %s has no type", source->path, source->name);
+    return REQUIRED(stored_type_fits(theirs, mine), STATUS_DATA,
+                    "its %s contains elements of another type, which do not fit those of %s",
+                    source->name, stored->name);
 }
 
 static status_t stored_search(depot_t *depot, struct stored *stored);
@@ -431,26 +411,22 @@ out:
 static status_t stored_note_absent(depot_t *depot, struct stored *stored,
                                    const struct mapping *mapping, const char *cause)
 {
-    status_t st = STATUS_OK;
     struct storage *storage = depot->spec.found;
-    struct text key = {0};
-    struct text why = {0};
+    SCOPED(text_free) struct text key = {0};
+    SCOPED(text_free) struct text why = {0};
     size_t length = strlen(mapping->path);
     if (strncmp(cause, mapping->path, length) == 0) {
         cause += length + strspn(cause + length, ": ");
     }
-    TRY_OUT(text_add(&why, "source %s of its virtual dataset: %s", mapping->path, cause));
-    TRY_OUT(stored_add_lost(&stored->lost, H5Scopy(mapping->here), why.data));
-    TRY_OUT(storage_key(mapping->path, mapping->name, &key));
+    TRY(text_add(&why, "source %s of its virtual dataset: %s", mapping->path, cause));
+    TRY(stored_add_lost(&stored->lost, H5Scopy(mapping->here), why.data));
+    TRY(storage_key(mapping->path, mapping->name, &key));
     if (!storage_is_absent(storage, key.data)) {
-        TRY_OUT(memory_grown(storage->nabsent + 1, sizeof *storage->absent, "absent sources",
-                             &storage->absent));
+        TRY(memory_grown(storage->nabsent + 1, sizeof *storage->absent, "absent sources",
+                         &storage->absent));
         storage->absent[storage->nabsent++] = memory_move(&key.data);
     }
-out:
-    text_free(&key);
-    text_free(&why);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t stored_search_mapping(depot_t *depot, struct stored *stored,

@@ -93,6 +93,7 @@ struct depot {
 status_t stored_open(depot_t *depot, const struct stored *by, const struct mapping *mapping,
                      struct stored **out);
 void stored_free(struct stored *stored); /* takes NULL */
+SCOPED_END(stored_free, struct stored *)
 
 /* Returns "/" for a name that does not begin with one, else "". */
 const char *stored_slash(const char *name);

@@ -460,18 +460,17 @@ status_t packets_find(const struct packets_open *open, int64_t first, int64_t la
 static status_t packets_span_of(const struct packets_open *open, uint64_t low, uint64_t high,
                                 int64_t *first, int64_t *last, int *found, int *warned)
 {
-    status_t st = STATUS_OK;
-    struct packet *frames = NULL;
-    char *places = NULL;
+    SCOPED(free_at) struct packet *frames = NULL;
+    SCOPED(free_at) char *places = NULL;
     uint64_t from = low > PACKETS_AROUND ? low - PACKETS_AROUND : 0;
     uint64_t to = min_u64(high + PACKETS_AROUND, open->file->frames);
-    TRY_OUT(memory_zeroed((size_t)(to - from), sizeof *frames, "headers", &frames));
-    TRY_OUT(memory_zeroed((size_t)(high - low), 1, "headers", &places));
-    TRY_OUT(packets_read_headers(open, from, to - from, frames));
+    TRY(memory_zeroed((size_t)(to - from), sizeof *frames, "headers", &frames));
+    TRY(memory_zeroed((size_t)(high - low), 1, "headers", &places));
+    TRY(packets_read_headers(open, from, to - from, frames));
     packets_judge(open, frames, from, to - from, low, high, places);
     for (uint64_t i = low; i < high; i++) {
         int64_t period = frames[i - from].period;
-        TRY_OUT(places[i - low] == PACKETS_WRONG ? packets_complain(open, i) : STATUS_OK);
+        TRY(places[i - low] == PACKETS_WRONG ? packets_complain(open, i) : STATUS_OK);
         if (frames[i - from].is_contrary && !*warned) {
             if (packets_complain(open, i) != STATUS_OK) {
                 report_warn("%s; it is left out, as are others that alone contradict those around "
@@ -487,10 +486,7 @@ static status_t packets_span_of(const struct packets_open *open, uint64_t low, u
             *found = 1;
         }
     }
-out:
-    free(frames);
-    free(places);
-    return st;
+    return STATUS_OK;
 }
 
 status_t packets_known_end(const struct packets_open *open, uint64_t *end)

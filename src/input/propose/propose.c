@@ -117,32 +117,27 @@ status_t raw_types_measure(const char *path, uint64_t skip, struct text *out)
 {
     static const char *const names[] = {"i8",     "u8",     "i16_le", "i16_be", "u16_le",
                                         "i32_le", "i32_be", "f32_le", "f32_be", "f64_le"};
-    status_t st = STATUS_OK;
     struct identity identity;
     unsigned char bytes[PIECE_BYTES];
-    int fd = -1;
-    TRY_OUT(file_open_read(path, &fd));
-    TRY_OUT(identity_of_open(fd, path, &identity));
-    REQUIRE_OUT(
-        identity.bytes > skip && identity.bytes - skip >= POINTS * sizeof(double), STATUS_DATA,
-        "%s has %" PRIu64 " bytes, expected %zu or more after input.layout.skip (%" PRIu64 ")",
-        path, identity.bytes, POINTS * sizeof(double), skip);
+    SCOPED(file_close_at) int fd = -1;
+    TRY(file_open_read(path, &fd));
+    TRY(identity_of_open(fd, path, &identity));
+    REQUIRE(identity.bytes > skip && identity.bytes - skip >= POINTS * sizeof(double), STATUS_DATA,
+            "%s has %" PRIu64 " bytes, expected %zu or more after input.layout.skip (%" PRIu64 ")",
+            path, identity.bytes, POINTS * sizeof(double), skip);
     const uint64_t whole = identity.bytes - skip;
     const uint64_t step = max_u64(PIECE_BYTES, whole / PIECES / 16 * 16); /* whole pairs */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct raw_sums sums = {.count = 0};
-        REQUIRE_OUT(number_type_parse(names[i], &sums.type), STATUS_USAGE, "%s is no type",
-                    names[i]);
+        REQUIRE(number_type_parse(names[i], &sums.type), STATUS_USAGE, "%s is no type", names[i]);
         for (uint64_t at = 0; at < whole && at < PIECES * step; at += step) {
             uint64_t count = min_u64(PIECE_BYTES, whole - at);
-            TRY_OUT(file_read(fd, path, skip + at, bytes, count));
-            TRY_OUT(raw_types_add(bytes, count, &sums));
+            TRY(file_read(fd, path, skip + at, bytes, count));
+            TRY(raw_types_add(bytes, count, &sums));
         }
-        TRY_OUT(raw_types_say(names[i], &sums, out));
+        TRY(raw_types_say(names[i], &sums, out));
     }
-out:
-    file_close(fd);
-    return st;
+    return STATUS_OK;
 }
 
 /* Which datasets hold the samples. */
@@ -251,8 +246,7 @@ static status_t propose_add_passes(const char *path, uint64_t samples, uint64_t 
                                    struct text *out)
 {
     enum { TAPS = 8, SPECTRA = 4, MOST_CHANNELS = 1024, ROWS = 1000 };
-    status_t st = STATUS_OK;
-    struct text file = {0};
+    SCOPED(text_free) struct text file = {0};
     const char *name = text_basename(path);
     const char *end = strrchr(name, '.');
     size_t length = end && end > name ? (size_t)(end - name) : strlen(name);
@@ -261,15 +255,13 @@ static status_t propose_add_passes(const char *path, uint64_t samples, uint64_t 
     uint64_t part = parts > 1 ? parts : 1;
     uint64_t channels = part * max_u64(power_below(most / part), 2);
     uint64_t integrate = max_u64(samples / (raw * channels) / ROWS, 1);
-    TRY_OUT(text_add(&file, "%.*s-power.h5", (int)length, name));
+    TRY(text_add(&file, "%.*s-power.h5", (int)length, name));
     text_add(out, "channelise: {channels: %llu, taps: %d}\n", (unsigned long long)channels, TAPS);
     text_add(out,
              "products:\n  - {kind: power, integrate: %llu, file: ", (unsigned long long)integrate);
     propose_add_quoted(out, file.data);
     text_add(out, "}\n");
-out:
-    text_free(&file);
-    return st;
+    return STATUS_OK;
 }
 
 /* Proposes the dataset of the samples, and lists others that are as large. */
@@ -428,20 +420,17 @@ enum { MOST_LINES = 60, MOST_DATA = 1024 };
 /* " = 2.56e-06", " = \"CHIME\"", or nothing where it is neither number nor text. */
 static status_t propose_add_value(struct proposal *p, hid_t object, const char *name)
 {
-    status_t st = STATUS_OK;
-    char *text = NULL;
+    SCOPED(free_at) char *text = NULL;
     double number = 0;
     int found = 0;
-    TRY_OUT(h5_find_text(object, p->path, name, &text, &found));
+    TRY(h5_find_text(object, p->path, name, &text, &found));
     if (found) {
-        TRY_OUT(text_add_shown(p->attributes, " = \"%.60s\"", text));
+        TRY(text_add_shown(p->attributes, " = \"%.60s\"", text));
     } else if (h5_get_f64(object, p->path, name, &number, &found) == STATUS_OK) {
-        TRY_OUT(found ? text_add(p->attributes, " = %s", units_exact(number)) : STATUS_OK);
+        TRY(found ? text_add(p->attributes, " = %s", units_exact(number)) : STATUS_OK);
     }
     report_clear(); /* of what is no number */
-out:
-    free(text);
-    return st;
+    return STATUS_OK;
 }
 
 /* Context of an object's attributes. */
@@ -481,9 +470,8 @@ out:
 static status_t propose_describe(const struct h5_dataset *data, const char *name,
                                  struct propose_data *out, int *is_it)
 {
-    status_t st = STATUS_OK;
-    hid_t number = -1;
-    hid_t second = -1;
+    SCOPED(h5_close_at) hid_t number = -1;
+    SCOPED(h5_close_at) hid_t second = -1;
     const enum propose_meaning means = propose_word_of(text_basename(name)).means;
     int is_scale = 0;
     H5T_class_t class = H5Tget_class(data->type);
@@ -500,15 +488,12 @@ static status_t propose_describe(const struct h5_dataset *data, const char *name
     out->numbers = data->count * (out->is_compound ? 2 : 1);
     out->rank = data->rank;
     memcpy(out->dims, data->dims, sizeof out->dims);
-    TRY_OUT(h5_is_scale(data->id, name, &is_scale));
+    TRY(h5_is_scale(data->id, name, &is_scale));
     int is_aside = means == MEANS_ASIDE || means == MEANS_CENTRE;
     *is_it = (out->class == H5T_INTEGER || out->class == H5T_FLOAT) && data->rank >= 1 &&
              data->count > 1 && !is_scale && !is_aside &&
              (!out->is_compound || H5Tequal(number, second) > 0);
-out:
-    h5_close(second);
-    h5_close(number);
-    return st;
+    return STATUS_OK;
 }
 
 /* Keeps a dataset that may hold the samples. Where there are too many, the last one gives its place
@@ -533,48 +518,41 @@ out:
 static status_t propose_see_dataset(struct proposal *p, hid_t dataset, const char *name,
                                     int *is_of_data)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset data = {0};
+    SCOPED(h5_dataset_close) struct h5_dataset data = {0};
     struct propose_data found = {.path = NULL};
     int is_it = 0;
-    H5_TRY_OUT(H5Iinc_ref(dataset), "%s: /%s cannot be opened", p->path, name);
-    TRY_OUT(h5_dataset_of(dataset, p->path, &data));
+    H5_TRY(H5Iinc_ref(dataset), "%s: /%s cannot be opened", p->path, name);
+    TRY(h5_dataset_of(dataset, p->path, &data));
     *is_of_data = data.count > 1;
-    TRY_OUT(propose_describe(&data, name, &found, &is_it));
+    TRY(propose_describe(&data, name, &found, &is_it));
     const char *power = propose_power_word(text_basename(name), !found.is_compound);
     if (is_it && power) {
         is_it = 0;
-        TRY_OUT(text_add_shown(p->attributes,
-                               "  /%s looks like powers, not voltages (\"%s\" in its name)\n", name,
-                               power));
+        TRY(text_add_shown(p->attributes,
+                           "  /%s looks like powers, not voltages (\"%s\" in its name)\n", name,
+                           power));
     }
-    TRY_OUT(is_it ? propose_keep(p, name, &found) : propose_note_dataset(p, dataset, name));
-out:
-    h5_dataset_close(&data);
-    return st;
+    return is_it ? propose_keep(p, name, &found) : propose_note_dataset(p, dataset, name);
 }
 
 static status_t propose_see_object(const struct h5_found *found, void *context, int *is_enough)
 {
     struct proposal *p = context;
-    status_t st = STATUS_OK;
     struct propose_object of = {p, found->path, 0};
-    hid_t object = -1;
+    SCOPED(h5_close_at) hid_t object = -1;
     (void)is_enough;
     if (!found->is_new || (found->type != H5O_TYPE_DATASET && found->type != H5O_TYPE_GROUP)) {
         return STATUS_OK;
     }
     apart_at("%s: /%s", p->path, found->path);
     object = H5Oopen(found->at, found->name, H5P_DEFAULT);
-    H5_TRY_OUT(object, "%s: /%s cannot be opened", p->path, found->path);
-    TRY_OUT(found->type == H5O_TYPE_DATASET
-                ? propose_see_dataset(p, object, found->path, &of.is_of_data)
-                : STATUS_OK);
-    H5_TRY_OUT(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, propose_see_attribute, &of),
-               "%s: attributes of /%s cannot be listed", p->path, found->path);
-out:
-    h5_close(object);
-    return st;
+    H5_TRY(object, "%s: /%s cannot be opened", p->path, found->path);
+    TRY(found->type == H5O_TYPE_DATASET
+            ? propose_see_dataset(p, object, found->path, &of.is_of_data)
+            : STATUS_OK);
+    H5_TRY(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, propose_see_attribute, &of),
+           "%s: attributes of /%s cannot be listed", p->path, found->path);
+    return STATUS_OK;
 }
 
 status_t propose_layout(const char *path, struct text *attributes, struct text *job)

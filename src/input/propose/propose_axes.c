@@ -122,28 +122,25 @@ static int axes_are_named(const struct axes_names *names)
 /* Names by the dataset, or else by the nearest of the groups that it is in. */
 static status_t axes_find_names(const struct proposal *p, hid_t dataset, struct axes_names *names)
 {
-    status_t st = STATUS_OK;
     char path[MOST_TEXT];
-    hid_t group = -1;
+    SCOPED(h5_close_at) hid_t group = -1;
     snprintf(path, sizeof path, "%s", p->re->path);
-    TRY_OUT(axes_forgive(axes_take_scales(dataset, p->path, names)));
-    TRY_OUT(axes_take_attributes(dataset, p->path, 0, names));
-    TRY_OUT(axes_are_named(names) ? STATUS_OK : axes_take_attributes(dataset, p->path, 1, names));
+    TRY(axes_forgive(axes_take_scales(dataset, p->path, names)));
+    TRY(axes_take_attributes(dataset, p->path, 0, names));
+    TRY(axes_are_named(names) ? STATUS_OK : axes_take_attributes(dataset, p->path, 1, names));
     while (!axes_are_named(names) && strlen(p->re->path) < sizeof path) {
         char *end = strrchr(path, '/');
         int is_root = !end || end == path;
         *(end ? end : path) = '\0';
         h5_close(group);
         group = H5Gopen2(p->file, is_root ? "/" : path, H5P_DEFAULT);
-        H5_TRY_OUT(group, "%s: a group of %s cannot be opened", p->path, p->re->path);
-        TRY_OUT(axes_take_attributes(group, p->path, 0, names));
+        H5_TRY(group, "%s: a group of %s cannot be opened", p->path, p->re->path);
+        TRY(axes_take_attributes(group, p->path, 0, names));
         if (is_root) {
             break;
         }
     }
-out:
-    h5_close(group);
-    return st;
+    return STATUS_OK;
 }
 
 static int propose_word_begins(const char *words, const char *text)
@@ -367,13 +364,12 @@ static void axes_conclude(struct proposal *p, int was_open)
 
 status_t propose_find_axes(struct proposal *p)
 {
-    status_t st = STATUS_OK;
     struct propose_axes *axes = &p->axes;
     struct axes_names names = {.rank = p->re->rank};
     int largest = -1;
     int second = -1;
-    hid_t dataset = H5Dopen2(p->file, p->re->path, H5P_DEFAULT);
-    H5_TRY_OUT(dataset, "%s: %s cannot be opened", p->path, p->re->path);
+    SCOPED(h5_close_at) hid_t dataset = H5Dopen2(p->file, p->re->path, H5P_DEFAULT);
+    H5_TRY(dataset, "%s: %s cannot be opened", p->path, p->re->path);
     axes->rank = p->re->rank;
     for (int i = 0; i < axes->rank; i++) {
         axes->axis[i] = AXIS_KINDS;
@@ -381,9 +377,9 @@ status_t propose_find_axes(struct proposal *p)
     if (axes->rank > AXIS_KINDS) {
         axes->is_open = 1;
         axes->chans = axes->times = 1;
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(axes_find_names(p, dataset, &names));
+    TRY(axes_find_names(p, dataset, &names));
     for (int i = 0; i < axes->rank; i++) {
         axes->power = axes->power ? axes->power : propose_power_word(names.name[i], 1);
     }
@@ -393,7 +389,5 @@ status_t propose_find_axes(struct proposal *p)
     int was_open = axes_left(p, &largest, &second) > 0;
     axes_guess(p);
     axes_conclude(p, was_open);
-out:
-    h5_close(dataset);
-    return st;
+    return STATUS_OK;
 }

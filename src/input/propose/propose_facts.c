@@ -386,23 +386,19 @@ static status_t fact_find_unit(const struct proposal *p, hid_t object, const cha
                                struct propose_fact *fact)
 {
     static const char *const endings[] = {"unit", "units", "UNIT", "UNITS", "Unit", "Units"};
-    status_t st = STATUS_OK;
-    struct text name = {0};
-    char *text = NULL;
+    SCOPED(text_free) struct text name = {0};
+    SCOPED(free_at) char *text = NULL;
     int found = 0;
     for (size_t i = 0; i < sizeof endings / sizeof *endings && !found; i++) {
         text_free(&name);
-        TRY_OUT(attribute ? text_add(&name, "%s_%s", attribute, endings[i])
-                          : text_add(&name, "%s", endings[i]));
-        TRY_OUT(h5_find_text(object, p->path, name.data, &text, &found));
+        TRY(attribute ? text_add(&name, "%s_%s", attribute, endings[i])
+                      : text_add(&name, "%s", endings[i]));
+        TRY(h5_find_text(object, p->path, name.data, &text, &found));
     }
     if (found) {
         fact_take_unit(fact, text);
     }
-out:
-    text_free(&name);
-    free(text);
-    return st;
+    return STATUS_OK;
 }
 
 /* The first and the last of an attribute's numbers; of a number of another kind, and of several
@@ -410,21 +406,20 @@ out:
 static status_t fact_read_attribute(const struct proposal *p, hid_t object, const char *name,
                                     struct propose_fact *fact)
 {
-    status_t st = STATUS_OK;
-    double *numbers = NULL;
-    struct h5_dataset attribute = {0};
-    TRY_OUT(h5_attribute_open(object, p->path, name, &attribute));
+    SCOPED(free_at) double *numbers = NULL;
+    SCOPED(h5_dataset_close) struct h5_dataset attribute = {0};
+    TRY(h5_attribute_open(object, p->path, name, &attribute));
     H5T_class_t class = H5Tget_class(attribute.type);
     int found = 0;
     if (attribute.count < 1 || attribute.count > MOST_VALUES) {
-        goto out;
+        return STATUS_OK;
     }
     if (class == H5T_STRING) {
-        TRY_OUT(h5_find_text(object, p->path, name, &fact->text, &found));
+        TRY(h5_find_text(object, p->path, name, &fact->text, &found));
     } else if (class == H5T_INTEGER || class == H5T_FLOAT) {
-        TRY_OUT(memory_zeroed((size_t)attribute.count, sizeof *numbers, "an attribute", &numbers));
-        H5_TRY_OUT(h5_values_read(&attribute, H5T_NATIVE_DOUBLE, numbers), "%s: %s cannot be read",
-                   p->path, fact->where);
+        TRY(memory_zeroed((size_t)attribute.count, sizeof *numbers, "an attribute", &numbers));
+        H5_TRY(h5_values_read(&attribute, H5T_NATIVE_DOUBLE, numbers), "%s: %s cannot be read",
+               p->path, fact->where);
         fact->first = numbers[0];
         fact->last = numbers[attribute.count - 1];
         found = 1;
@@ -433,10 +428,7 @@ static status_t fact_read_attribute(const struct proposal *p, hid_t object, cons
         }
     }
     fact->count = found ? attribute.count : 0;
-out:
-    free(numbers);
-    h5_dataset_close(&attribute);
-    return st;
+    return STATUS_OK;
 }
 
 status_t propose_note_attribute(struct proposal *p, hid_t object, const char *name,
@@ -507,19 +499,15 @@ static char *fact_member(hid_t type, enum job_unit *unit)
 static status_t fact_read_numbers(const struct proposal *p, const struct h5_dataset *data,
                                   const char *member, struct propose_fact *fact)
 {
-    status_t st = STATUS_OK;
-    double *numbers = NULL;
-    hid_t type = -1;
-    TRY_OUT(h5_number_type(data->type, fact->where, member, H5T_NATIVE_DOUBLE, &type));
-    TRY_OUT(memory_zeroed((size_t)data->count, sizeof *numbers, fact->where, &numbers));
-    TRY_OUT(h5_dataset_read(data, p->path, fact->where, type, data->count, numbers));
+    SCOPED(free_at) double *numbers = NULL;
+    SCOPED(h5_close_at) hid_t type = -1;
+    TRY(h5_number_type(data->type, fact->where, member, H5T_NATIVE_DOUBLE, &type));
+    TRY(memory_zeroed((size_t)data->count, sizeof *numbers, fact->where, &numbers));
+    TRY(h5_dataset_read(data, p->path, fact->where, type, data->count, numbers));
     fact->count = data->count;
     fact->first = numbers[0];
     fact->last = numbers[data->count - 1];
-out:
-    free(numbers);
-    h5_close(type);
-    return st;
+    return STATUS_OK;
 }
 
 /* Whether the bytes of a dataset are its file's own, and were written. */

@@ -147,14 +147,13 @@ static status_t reader_fill_stream_gaps(const struct archive *archive,
 status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                      void *out, struct losses *losses)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = reader->archive;
-    struct losses lacks = {0};
-    REQUIRE_OUT(first + count <= archive->count[AXIS_TIME], STATUS_DATA,
-                "%s: samples %" PRIu64 " .. %" PRIu64 " of an observation of %" PRIu64,
-                archive->parts[0].path, first, first + count, archive->count[AXIS_TIME]);
+    SCOPED(losses_free) struct losses lacks = {0};
+    REQUIRE(first + count <= archive->count[AXIS_TIME], STATUS_DATA,
+            "%s: samples %" PRIu64 " .. %" PRIu64 " of an observation of %" PRIu64,
+            archive->parts[0].path, first, first + count, archive->count[AXIS_TIME]);
     reader->is_unreadable = lost_find(&archive->losses.lost, first, count) != NULL;
-    TRY_OUT(lost_refuse(&archive->losses.lost, archive->dataset, "samples", first, count));
+    TRY(lost_refuse(&archive->losses.lost, archive->dataset, "samples", first, count));
     const uint32_t bytes = reader->numbers->bytes;
     struct reader_wanted wanted = {
         .slab = slab,
@@ -169,19 +168,16 @@ status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, 
                slab->blocks[wanted.slot + wanted.nslots] / reader->blocks_per_file == stack) {
             wanted.nslots++;
         }
-        TRY_OUT(reader_read_stack(reader, &wanted, stack,
-                                  archive->shape.is_reim_stacked ? &lacks : losses));
+        TRY(reader_read_stack(reader, &wanted, stack,
+                              archive->shape.is_reim_stacked ? &lacks : losses));
         wanted.slot += wanted.nslots;
     }
-    TRY_OUT(reader_check_file(reader));
+    TRY(reader_check_file(reader));
     wanted.slot = 0;
     wanted.nslots = slab->nblocks;
-    TRY_OUT(reader_fill_pairs(archive, &wanted, &lacks, losses));
-    TRY_OUT(reader_fill_gaps(archive, &wanted, losses));
-    TRY_OUT(reader_fill_stream_gaps(archive, &wanted, losses));
-out:
-    losses_free(&lacks);
-    return st;
+    TRY(reader_fill_pairs(archive, &wanted, &lacks, losses));
+    TRY(reader_fill_gaps(archive, &wanted, losses));
+    return reader_fill_stream_gaps(archive, &wanted, losses);
 }
 
 int reader_is_unreadable(const reader_t *reader)
@@ -383,7 +379,6 @@ static status_t salvage_do(reader_t *reader, const struct reader_wanted *wanted,
 status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                         void *out, struct losses *losses, struct losses *unread)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = reader->archive;
     uint64_t origin = archive->first_sample;
     uint64_t all = origin + archive->samples;
@@ -392,19 +387,17 @@ status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t firs
     /* Samples among which those that cannot be read are one range: what is between two such
      * places of a piece is given up, too. Follows from the archive alone. */
     uint64_t piece = MOST_PIECE;
-    char *room = NULL;
+    SCOPED(free_at) char *room = NULL;
     while (piece > 1 && piece * step > PIECE_BYTES) {
         piece /= 2;
     }
     const struct reader_wanted wanted = {
         .slab = slab, .nslots = slab->nblocks, .first = first, .count = count, .out = out};
-    TRY_OUT(memory_aligned((size_t)slab_bytes(slab, piece), 1, "a piece of samples", &room));
+    TRY(memory_aligned((size_t)slab_bytes(slab, piece), 1, "a piece of samples", &room));
     for (uint64_t low = first - (first - origin) % piece; low < first + count; low += piece) {
-        TRY_OUT(salvage_do(reader, &wanted, low, min_u64(low + piece, all), room, losses, unread));
+        TRY(salvage_do(reader, &wanted, low, min_u64(low + piece, all), room, losses, unread));
     }
-out:
-    free(room);
-    return st;
+    return STATUS_OK;
 }
 
 enum {

@@ -31,6 +31,7 @@ struct slab {
 /* Lists the bytes of these streams; slab_destroy() frees them. Fails with DEVICE (memory). */
 status_t slab_create(const struct archive *archive, struct stream_set streams, struct slab **out);
 void slab_destroy(struct slab *slab); /* takes NULL */
+SCOPED_END(slab_destroy, struct slab *)
 
 /* Keeps whole time steps, if they have at most 4096 bytes, so that the slab may be in the file as
  * it is, or again what its streams need. Streams of other slabs share the pages of such a mapping.

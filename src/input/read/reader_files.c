@@ -117,10 +117,9 @@ static struct place slab_find_place(const struct archive *archive, uint64_t inde
 /* Sorts the blocks named in slot[] into a list without doubles and replaces each by its place. */
 static status_t slab_number_blocks(struct slab *slab)
 {
-    status_t st = STATUS_OK;
     size_t named = (size_t)slab->streams.count * 2;
-    uint64_t *all = NULL;
-    TRY_OUT(memory_zeroed(named, sizeof *all, "blocks of a slab", &all));
+    SCOPED(free_at) uint64_t *all = NULL;
+    TRY(memory_zeroed(named, sizeof *all, "blocks of a slab", &all));
     memcpy(all, slab->slot[0], slab->streams.count * sizeof *all);
     memcpy(all + slab->streams.count, slab->slot[1], slab->streams.count * sizeof *all);
     qsort(all, named, sizeof *all, compare_u64);
@@ -139,18 +138,15 @@ static status_t slab_number_blocks(struct slab *slab)
     slab->blocks = all;
     slab->nblocks = kept;
     all = NULL;
-out:
-    free(all);
-    return st;
+    return STATUS_OK;
 }
 
 status_t slab_create(const struct archive *archive, struct stream_set streams, struct slab **out)
 {
-    status_t st = STATUS_OK;
-    struct slab *slab = NULL;
+    SCOPED(slab_destroy_at) struct slab *slab = NULL;
     uint64_t low = UINT64_MAX;
     uint64_t high = 0;
-    TRY_OUT(memory_zeroed(1, sizeof *slab, "a slab", &slab));
+    TRY(memory_zeroed(1, sizeof *slab, "a slab", &slab));
     slab->streams = streams;
     slab->inner_bytes = archive->stored.element_bytes;
     int inside = 0;
@@ -159,8 +155,8 @@ status_t slab_create(const struct archive *archive, struct stream_set streams, s
         inside = inside || archive->shape.dims[i].axis == AXIS_TIME;
     }
     for (int part = 0; part < 2; part++) {
-        TRY_OUT(memory_zeroed(streams.count, sizeof(uint64_t), "a slab", &slab->slot[part]));
-        TRY_OUT(memory_zeroed(streams.count, sizeof(uint64_t), "a slab", &slab->inner[part]));
+        TRY(memory_zeroed(streams.count, sizeof(uint64_t), "a slab", &slab->slot[part]));
+        TRY(memory_zeroed(streams.count, sizeof(uint64_t), "a slab", &slab->inner[part]));
         for (uint32_t i = 0; i < streams.count; i++) {
             uint64_t index[AXIS_KINDS];
             archive_stream_index(archive, stream_set_at(&streams, i), index);
@@ -179,11 +175,9 @@ status_t slab_create(const struct archive *archive, struct stream_set streams, s
         slab->needed[1] = slab->inner_bytes;
     }
     slab_keep_steps(slab, 0);
-    TRY_OUT(slab_number_blocks(slab));
+    TRY(slab_number_blocks(slab));
     *out = memory_move(&slab);
-out:
-    slab_destroy(slab);
-    return st;
+    return STATUS_OK;
 }
 
 void slab_destroy(struct slab *slab)

@@ -47,9 +47,8 @@ static int reader_has_pairs(const struct archive *archive)
 
 static status_t reader_make_memory_type(hid_t dataset, const struct archive *archive, hid_t *out)
 {
-    status_t st = STATUS_OK;
-    hid_t stored = H5Dget_type(dataset);
-    hid_t number = -1;
+    SCOPED(h5_close_at) hid_t stored = H5Dget_type(dataset);
+    SCOPED(h5_close_at) hid_t number = -1;
     if (archive->stored.number.kind != NUMBER_PLAIN) {
         hid_t one = reader_has_pairs(archive) ? H5Tget_member_type(stored, 0) : H5Tcopy(stored);
         number = reader_stored_type(one, &archive->stored.number);
@@ -63,16 +62,13 @@ static status_t reader_make_memory_type(hid_t dataset, const struct archive *arc
                          : archive->format == SAMPLE_I16 ? H5T_NATIVE_INT16
                                                          : H5T_NATIVE_FLOAT);
     }
-    H5_TRY_OUT(number, "a type of numbers cannot be made");
+    H5_TRY(number, "a type of numbers cannot be made");
     if (reader_has_pairs(archive)) {
-        TRY_OUT(h5_pair_type(stored, number, archive->parts[0].path, out));
+        TRY(h5_pair_type(stored, number, archive->parts[0].path, out));
     } else {
         *out = h5_move(&number);
     }
-out:
-    h5_close(number);
-    h5_close(stored);
-    return st;
+    return STATUS_OK;
 }
 
 /* Returns the numbers in an element of the dataset's last dimension. Below 8 bits it counts bytes
@@ -124,8 +120,7 @@ static status_t reader_check_shape(const reader_t *reader, const struct archive_
 /* Opens the part, which stays open for the next read: chunk_steps are known. */
 static status_t reader_open_through_hdf5(reader_t *reader, const struct archive_part *part)
 {
-    status_t st = STATUS_OK;
-    hid_t plist = -1;
+    SCOPED(h5_close_at) hid_t plist = -1;
     const struct depot_spec spec = {.path = part->path,
                                     .name = reader_dataset(reader, part),
                                     .storage = &part->storage,
@@ -133,11 +128,11 @@ static status_t reader_open_through_hdf5(reader_t *reader, const struct archive_
                                     .cache_bytes = reader->cache_bytes,
                                     .threads = reader->unpackers};
     if (reader->part == part) {
-        goto out;
+        return STATUS_OK;
     }
     reader_close_hdf5(reader);
-    TRY_OUT(depot_open(&spec, &reader->depot));
-    TRY_OUT(reader_check_shape(reader, part));
+    TRY(depot_open(&spec, &reader->depot));
+    TRY(reader_check_shape(reader, part));
     plist = H5Dget_create_plist(depot_dataset(reader->depot));
     reader->chunk_steps = 0;
     if (H5Pget_layout(plist) == H5D_CHUNKED) {
@@ -147,12 +142,10 @@ static status_t reader_open_through_hdf5(reader_t *reader, const struct archive_
         reader->chunk_steps =
             chunk[reader->archive->shape.time_dim] * (is_last ? reader_per_element(reader) : 1);
     }
-    TRY_OUT(reader_make_memory_type(depot_dataset(reader->depot), reader->archive,
-                                    &reader->memory_type));
+    TRY(reader_make_memory_type(depot_dataset(reader->depot), reader->archive,
+                                &reader->memory_type));
     reader->part = part;
-out:
-    h5_close(plist);
-    return st;
+    return STATUS_OK;
 }
 
 /* Steps of one block, or of all blocks of the part, as they come from HDF5: */

@@ -215,23 +215,22 @@ int h5_is_hdf5(const char *path)
 
 static status_t h5_open(const char *path, int may_be_cut, hid_t *out)
 {
-    status_t st = STATUS_OK;
     struct stat info;
-    hid_t access = -1;
-    hid_t root = -1;
-    hid_t file = -1;
-    int fd = -1;
-    REQUIRE_OUT(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
-    REQUIRE_OUT(S_ISREG(info.st_mode), STATUS_DATA, "%s is not a file", path);
+    SCOPED(h5_close_at) hid_t access = -1;
+    SCOPED(h5_close_at) hid_t root = -1;
+    SCOPED(h5_close_at) hid_t file = -1;
+    SCOPED(file_close_at) int fd = -1;
+    REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
+    REQUIRE(S_ISREG(info.st_mode), STATUS_DATA, "%s is not a file", path);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    REQUIRE_OUT(fd >= 0, reason_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA,
-                "%s cannot be read: %s", path, strerror(errno));
+    REQUIRE(fd >= 0, reason_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA, "%s cannot be read: %s",
+            path, strerror(errno));
     apart_at("%s", path);
-    TRY_OUT(mark_refuse(fd, path));
+    TRY(mark_refuse(fd, path));
     int is_hdf5 = h5_has_signature(fd);
-    REQUIRE_OUT(is_hdf5 >= 0, STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
-    REQUIRE_OUT(is_hdf5 > 0, STATUS_DATA, "%s is not an HDF5 file (%llu bytes)", path,
-                (unsigned long long)info.st_size);
+    REQUIRE(is_hdf5 >= 0, STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
+    REQUIRE(is_hdf5 > 0, STATUS_DATA, "%s is not an HDF5 file (%llu bytes)", path,
+            (unsigned long long)info.st_size);
     file_close(fd); /* some systems drop the locks of a file with any of its descriptors */
     fd = -1;
     file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -241,23 +240,18 @@ static status_t h5_open(const char *path, int may_be_cut, hid_t *out)
         file = H5Fopen(path, H5F_ACC_RDONLY, access);
         if (file >= 0 && h5_is_cut(file, (uint64_t)info.st_size)) {
             root = H5Gopen2(file, "/", H5P_DEFAULT);
-            H5_TRY_OUT(root, "%s is truncated: it ends after %llu bytes, before its first group",
-                       path, (unsigned long long)info.st_size);
+            H5_TRY(root, "%s is truncated: it ends after %llu bytes, before its first group", path,
+                   (unsigned long long)info.st_size);
             report_warn("%s is truncated: it ends after %llu bytes, and declares more", path,
                         (unsigned long long)info.st_size);
         }
     }
     /* HDF5 compares the end that the file declares with its size: the usual fate of a copy that
      * broke off. */
-    H5_TRY_OUT(file, "%s cannot be opened, is it truncated? It contains %llu bytes", path,
-               (unsigned long long)info.st_size);
+    H5_TRY(file, "%s cannot be opened, is it truncated? It contains %llu bytes", path,
+           (unsigned long long)info.st_size);
     *out = h5_move(&file);
-out:
-    file_close(fd);
-    h5_close(root);
-    h5_close(access);
-    h5_close(file);
-    return st;
+    return STATUS_OK;
 }
 
 status_t h5_open_file(const char *path, hid_t *out)
@@ -273,19 +267,15 @@ status_t h5_open_cut_file(const char *path, hid_t *out)
 static status_t h5_make_dataset(hid_t file, const char *name, hid_t type, int rank,
                                 const hsize_t *dims, H5D_alloc_time_t when, hid_t *out)
 {
-    status_t st = STATUS_OK;
-    hid_t space = H5Screate_simple(rank, dims, NULL);
-    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
-    H5_TRY_OUT(H5Pset_layout(plist, H5D_CONTIGUOUS), "dataset %s cannot be planned", name);
-    H5_TRY_OUT(H5Pset_alloc_time(plist, when), "dataset %s cannot be planned", name);
-    H5_TRY_OUT(H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER), "dataset %s cannot be planned", name);
-    H5_TRY_OUT(H5Pset_obj_track_times(plist, 0), "dataset %s cannot be planned", name);
+    SCOPED(h5_close_at) hid_t space = H5Screate_simple(rank, dims, NULL);
+    SCOPED(h5_close_at) hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
+    H5_TRY(H5Pset_layout(plist, H5D_CONTIGUOUS), "dataset %s cannot be planned", name);
+    H5_TRY(H5Pset_alloc_time(plist, when), "dataset %s cannot be planned", name);
+    H5_TRY(H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER), "dataset %s cannot be planned", name);
+    H5_TRY(H5Pset_obj_track_times(plist, 0), "dataset %s cannot be planned", name);
     *out = H5Dcreate2(file, name, type, space, H5P_DEFAULT, plist, H5P_DEFAULT);
-    H5_TRY_OUT(*out, "dataset %s cannot be made", name);
-out:
-    h5_close(plist);
-    h5_close(space);
-    return st;
+    H5_TRY(*out, "dataset %s cannot be made", name);
+    return STATUS_OK;
 }
 
 status_t h5_create_dataset(hid_t file, const char *name, hid_t type, int rank, const hsize_t *dims,
@@ -302,28 +292,21 @@ status_t h5_create_placeless(hid_t file, const char *name, hid_t type, int rank,
 
 status_t h5_place_last(hid_t file, const char *name)
 {
-    status_t st = STATUS_OK;
     static const hsize_t first[H5S_MAX_RANK] = {0};
     static const uint64_t nothing[4] = {0}; /* a number, or two */
-    hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
-    hid_t from = H5Dget_space(dataset);
-    hid_t type = H5Dget_type(dataset);
-    hid_t to = H5Screate(H5S_SCALAR);
-    H5_TRY_OUT(dataset, "dataset %s cannot be opened", name);
-    H5_TRY_OUT(H5Fflush(file, H5F_SCOPE_GLOBAL), "a file cannot be written");
-    H5_TRY_OUT(H5Sselect_elements(from, H5S_SELECT_SET, 1, first), "dataset %s has no elements",
-               name);
+    SCOPED(h5_close_at) hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    SCOPED(h5_close_at) hid_t from = H5Dget_space(dataset);
+    SCOPED(h5_close_at) hid_t type = H5Dget_type(dataset);
+    SCOPED(h5_close_at) hid_t to = H5Screate(H5S_SCALAR);
+    H5_TRY(dataset, "dataset %s cannot be opened", name);
+    H5_TRY(H5Fflush(file, H5F_SCOPE_GLOBAL), "a file cannot be written");
+    H5_TRY(H5Sselect_elements(from, H5S_SELECT_SET, 1, first), "dataset %s has no elements", name);
     /* The first write gives a dataset its place. */
-    REQUIRE_OUT(H5Tget_size(type) <= sizeof nothing, STATUS_DATA, "dataset %s is of large elements",
-                name);
-    H5_TRY_OUT(H5Dwrite(dataset, type, to, from, H5P_DEFAULT, nothing), "dataset %s gets no place",
-               name);
-out:
-    h5_close(to);
-    h5_close(type);
-    h5_close(from);
-    h5_close(dataset);
-    return st;
+    REQUIRE(H5Tget_size(type) <= sizeof nothing, STATUS_DATA, "dataset %s is of large elements",
+            name);
+    H5_TRY(H5Dwrite(dataset, type, to, from, H5P_DEFAULT, nothing), "dataset %s gets no place",
+           name);
+    return STATUS_OK;
 }
 
 haddr_t h5_offset(hid_t dataset)
@@ -339,36 +322,29 @@ haddr_t h5_offset(hid_t dataset)
 
 status_t h5_refuse_external(hid_t dataset, const char *where, const char *name)
 {
-    status_t st = STATUS_OK;
-    hid_t plist = H5Dget_create_plist(dataset);
-    H5_TRY_OUT(plist, "%s: %s does not say how it is stored", where, name);
-    REQUIRE_OUT(H5Pget_external_count(plist) <= 0, STATUS_DATA,
-                "%s: the values of %s are in external files, expected them in the file itself",
-                where, name);
-out:
-    h5_close(plist);
-    return st;
+    SCOPED(h5_close_at) hid_t plist = H5Dget_create_plist(dataset);
+    H5_TRY(plist, "%s: %s does not say how it is stored", where, name);
+    return REQUIRED(H5Pget_external_count(plist) <= 0, STATUS_DATA,
+                    "%s: the values of %s are in external files, expected them in the file itself",
+                    where, name);
 }
 
 status_t h5_has(hid_t at, const char *where, const char *name, int *out)
 {
-    status_t st = STATUS_OK;
-    char *way = NULL;
+    SCOPED(free_at) char *way = NULL;
     htri_t exists = 1;
-    TRY_OUT(memory_text(name, &way));
+    TRY(memory_text(name, &way));
     /* To HDF5 it is an error when one on the way is not there. */
     for (char *end = way + strspn(way, "/"); *end && exists > 0; end += strspn(end, "/")) {
         end += strcspn(end, "/");
         char was = *end;
         *end = '\0';
         exists = H5Lexists(at, way, H5P_DEFAULT);
-        H5_TRY_OUT(exists, "%s: %s cannot be looked up", where, way);
+        H5_TRY(exists, "%s: %s cannot be looked up", where, way);
         *end = was;
     }
     *out = exists > 0;
-out:
-    free(way);
-    return st;
+    return STATUS_OK;
 }
 
 status_t h5_has_attribute(hid_t object, const char *where, const char *name, int *out)
@@ -476,26 +452,22 @@ status_t h5_type_as(hid_t memory, const char *where, const char *member, hid_t *
 status_t h5_number_type(hid_t stored, const char *where, const char *member, hid_t number,
                         hid_t *out)
 {
-    status_t st = STATUS_OK;
-    hid_t of = -1;
+    SCOPED(h5_close_at) hid_t of = -1;
     int index =
         member && H5Tget_class(stored) == H5T_COMPOUND ? H5Tget_member_index(stored, member) : -1;
-    REQUIRE_OUT(!member || index >= 0, STATUS_DATA, "%s has no member %s", where, member);
+    REQUIRE(!member || index >= 0, STATUS_DATA, "%s has no member %s", where, member);
     of = member ? H5Tget_member_type(stored, (unsigned)index) : H5Tcopy(stored);
-    H5_TRY_OUT(of, "%s: its type cannot be read", where);
+    H5_TRY(of, "%s: its type cannot be read", where);
     H5T_class_t class = H5Tget_class(of);
-    REQUIRE_OUT(class == H5T_INTEGER || class == H5T_FLOAT, STATUS_DATA,
-                "%s%s%s does not contain numbers", where, member ? ": " : "", member ? member : "");
+    REQUIRE(class == H5T_INTEGER || class == H5T_FLOAT, STATUS_DATA,
+            "%s%s%s does not contain numbers", where, member ? ": " : "", member ? member : "");
     if (member) {
         size_t at = H5Tget_member_offset(stored, (unsigned)index);
         size_t bytes = H5Tget_size(stored);
-        REQUIRE_OUT(at <= bytes && H5Tget_size(of) <= bytes - at, STATUS_DATA,
-                    "%s: its member %s is outside of it", where, member);
+        REQUIRE(at <= bytes && H5Tget_size(of) <= bytes - at, STATUS_DATA,
+                "%s: its member %s is outside of it", where, member);
     }
-    TRY_OUT(h5_type_as(number, where, member, out));
-out:
-    h5_close(of);
-    return st;
+    return h5_type_as(number, where, member, out);
 }
 
 /* Whether a file holds all values of a dataset, in one piece: then it states no absurd number. */
@@ -576,17 +548,14 @@ out:
 status_t h5_get_texts(hid_t object, const char *where, const char *name, int any_kind, char ***out,
                       size_t *count)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset attribute = {0};
+    SCOPED(h5_dataset_close) struct h5_dataset attribute = {0};
     *count = 0;
-    TRY_OUT(h5_attribute_open(object, where, name, &attribute));
+    TRY(h5_attribute_open(object, where, name, &attribute));
     if (attribute.id > 0 &&
         (!any_kind || (H5Tget_class(attribute.type) == H5T_STRING && attribute.count > 0))) {
-        TRY_OUT(h5_read_text_list(&attribute, where, name, out, count));
+        TRY(h5_read_text_list(&attribute, where, name, out, count));
     }
-out:
-    h5_dataset_close(&attribute);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t h5_get_a_text(hid_t object, const char *where, const char *name, int any_kind,
@@ -629,33 +598,29 @@ status_t h5_says(hid_t object, const char *where, const char *name, const char *
 static status_t h5_get_number(hid_t object, const char *where, const char *name, hid_t memory_type,
                               void *value, int *found)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset attribute = {0};
-    char *raw = NULL;
+    SCOPED(h5_dataset_close) struct h5_dataset attribute = {0};
+    SCOPED(free_at) char *raw = NULL;
     size_t size = H5Tget_size(memory_type);
     *found = 0;
-    TRY_OUT(h5_attribute_open(object, where, name, &attribute));
+    TRY(h5_attribute_open(object, where, name, &attribute));
     if (attribute.id > 0) {
         H5T_class_t class = H5Tget_class(attribute.type);
-        REQUIRE_OUT(class == H5T_INTEGER || class == H5T_FLOAT || class == H5T_ENUM, STATUS_DATA,
-                    "%s: attribute %s is not a number", where, name);
-        TRY_OUT(h5_check_count(&attribute, where, name));
-        TRY_OUT(memory_zeroed((size_t)attribute.count, size, name, &raw));
-        TRY_OUT(h5_require_whole(&attribute, where, name, memory_type, raw));
-        H5_TRY_OUT(h5_values_read(&attribute, memory_type, raw), "%s: attribute %s cannot be read",
-                   where, name);
+        REQUIRE(class == H5T_INTEGER || class == H5T_FLOAT || class == H5T_ENUM, STATUS_DATA,
+                "%s: attribute %s is not a number", where, name);
+        TRY(h5_check_count(&attribute, where, name));
+        TRY(memory_zeroed((size_t)attribute.count, size, name, &raw));
+        TRY(h5_require_whole(&attribute, where, name, memory_type, raw));
+        H5_TRY(h5_values_read(&attribute, memory_type, raw), "%s: attribute %s cannot be read",
+               where, name);
         for (uint64_t i = 1; i < attribute.count; i++) {
-            REQUIRE_OUT(memcmp(raw, raw + i * size, size) == 0, STATUS_DATA,
-                        "%s: attribute %s contains %" PRIu64 " different values, expected one",
-                        where, name, attribute.count);
+            REQUIRE(memcmp(raw, raw + i * size, size) == 0, STATUS_DATA,
+                    "%s: attribute %s contains %" PRIu64 " different values, expected one", where,
+                    name, attribute.count);
         }
         memcpy(value, raw, size);
         *found = 1;
     }
-out:
-    free(raw);
-    h5_dataset_close(&attribute);
-    return st;
+    return STATUS_OK;
 }
 
 status_t h5_get_f64(hid_t object, const char *where, const char *name, double *value, int *found)
@@ -671,36 +636,28 @@ status_t h5_get_i64(hid_t object, const char *where, const char *name, int64_t *
 /* Writes one attribute, a scalar. */
 status_t h5_put_number(hid_t object, const char *name, hid_t type, const void *value)
 {
-    status_t st = STATUS_OK;
-    hid_t attribute = -1;
-    hid_t space = H5Screate(H5S_SCALAR);
-    H5_TRY_OUT(space, "attribute %s cannot be made", name);
+    SCOPED(h5_close_at) hid_t attribute = -1;
+    SCOPED(h5_close_at) hid_t space = H5Screate(H5S_SCALAR);
+    H5_TRY(space, "attribute %s cannot be made", name);
     if (H5Aexists(object, name) > 0) {
         attribute = H5Aopen(object, name, H5P_DEFAULT);
     } else {
         attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     }
-    H5_TRY_OUT(attribute, "attribute %s cannot be made", name);
-    H5_TRY_OUT(H5Awrite(attribute, type, value), "attribute %s cannot be written", name);
-out:
-    h5_close(attribute);
-    h5_close(space);
-    return st;
+    H5_TRY(attribute, "attribute %s cannot be made", name);
+    H5_TRY(H5Awrite(attribute, type, value), "attribute %s cannot be written", name);
+    return STATUS_OK;
 }
 
 status_t h5_put_text(hid_t object, const char *name, const char *value)
 {
-    status_t st = STATUS_OK;
     if (!value) {
         return STATUS_OK;
     }
-    hid_t type = H5Tcopy(H5T_C_S1);
-    H5_TRY_OUT(H5Tset_size(type, strlen(value) + 1), "attribute %s cannot be made", name);
-    H5_TRY_OUT(H5Tset_cset(type, H5T_CSET_UTF8), "attribute %s cannot be made", name);
-    TRY_OUT(h5_put_number(object, name, type, value));
-out:
-    h5_close(type);
-    return st;
+    SCOPED(h5_close_at) hid_t type = H5Tcopy(H5T_C_S1);
+    H5_TRY(H5Tset_size(type, strlen(value) + 1), "attribute %s cannot be made", name);
+    H5_TRY(H5Tset_cset(type, H5T_CSET_UTF8), "attribute %s cannot be made", name);
+    return h5_put_number(object, name, type, value);
 }
 
 status_t h5_put_f64(hid_t object, const char *name, double value)
@@ -720,28 +677,21 @@ status_t h5_put_u64(hid_t object, const char *name, uint64_t value)
 
 status_t h5_read_texts(hid_t file, const char *where, const char *name, char ***out, size_t *count)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset dataset = {0};
-    TRY_OUT(h5_dataset_open(file, where, name, &dataset));
-    TRY_OUT(h5_refuse_external(dataset.id, where, name));
-    TRY_OUT(h5_read_text_list(&dataset, where, name, out, count));
-out:
-    h5_dataset_close(&dataset);
-    return st;
+    SCOPED(h5_dataset_close) struct h5_dataset dataset = {0};
+    TRY(h5_dataset_open(file, where, name, &dataset));
+    TRY(h5_refuse_external(dataset.id, where, name));
+    return h5_read_text_list(&dataset, where, name, out, count);
 }
 
 status_t h5_read_f64s(hid_t file, const char *where, const char *name, double **out, size_t *count)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset dataset = {0};
-    TRY_OUT(h5_dataset_open(file, where, name, &dataset));
-    TRY_OUT(h5_refuse_external(dataset.id, where, name));
-    TRY_OUT(h5_check_count(&dataset, where, name));
-    TRY_OUT(memory_zeroed((size_t)dataset.count, sizeof **out, name, out));
-    H5_TRY_OUT(h5_values_read(&dataset, H5T_NATIVE_DOUBLE, *out),
-               "%s: %s cannot be read as numbers", where, name);
+    SCOPED(h5_dataset_close) struct h5_dataset dataset = {0};
+    TRY(h5_dataset_open(file, where, name, &dataset));
+    TRY(h5_refuse_external(dataset.id, where, name));
+    TRY(h5_check_count(&dataset, where, name));
+    TRY(memory_zeroed((size_t)dataset.count, sizeof **out, name, out));
+    H5_TRY(h5_values_read(&dataset, H5T_NATIVE_DOUBLE, *out), "%s: %s cannot be read as numbers",
+           where, name);
     *count = (size_t)dataset.count;
-out:
-    h5_dataset_close(&dataset);
-    return st;
+    return STATUS_OK;
 }

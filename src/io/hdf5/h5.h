@@ -34,6 +34,7 @@ void h5_begin(void);
 /* Closes identifiers of any kind that are open (>= 0). For a file being made, h5_file_finish()
  * reports whether all was written, by this call too. */
 void h5_close(hid_t id);
+SCOPED_END(h5_close, hid_t)
 /* Returns *id, and sets it to -1: moves the identifier. */
 hid_t h5_move(hid_t *id);
 

@@ -23,22 +23,17 @@ enum { MOST_NAMES = 1 << 16 };
 status_t h5_dataset_read_part(const struct h5_dataset *dataset, const hsize_t *start,
                               const hsize_t *size, hid_t type, void *out, const char *format, ...)
 {
-    status_t st = STATUS_OK;
     char what[1024];
     va_list args;
-    hid_t space = H5Dget_space(dataset->id);
-    hid_t memory = H5Screate_simple(dataset->rank, size, NULL);
+    SCOPED(h5_close_at) hid_t space = H5Dget_space(dataset->id);
+    SCOPED(h5_close_at) hid_t memory = H5Screate_simple(dataset->rank, size, NULL);
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    H5_TRY_OUT(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
-               "%s cannot be read", what);
-    H5_TRY_OUT(H5Dread(dataset->id, type, memory, space, H5P_DEFAULT, out), "%s cannot be read",
-               what);
-out:
-    h5_close(memory);
-    h5_close(space);
-    return st;
+    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL), "%s cannot be read",
+           what);
+    H5_TRY(H5Dread(dataset->id, type, memory, space, H5P_DEFAULT, out), "%s cannot be read", what);
+    return STATUS_OK;
 }
 
 status_t h5_pair_type(hid_t stored, hid_t number, const char *where, hid_t *out)
@@ -277,49 +272,41 @@ static status_t h5_seek(const struct h5_found *found, void *context, int *is_eno
 static status_t h5_name_scale(hid_t dataset, const char *name, int dim, const hobj_ref_t *reference,
                               char out[H5_SCALE_NAME])
 {
-    status_t st = STATUS_OK;
-    hid_t scale = H5Rdereference2(dataset, H5P_DEFAULT, H5R_OBJECT, reference);
-    H5_TRY_OUT(scale, "%s: a scale of dimension %d cannot be opened", name, dim);
+    SCOPED(h5_close_at) hid_t scale = H5Rdereference2(dataset, H5P_DEFAULT, H5R_OBJECT, reference);
+    H5_TRY(scale, "%s: a scale of dimension %d cannot be opened", name, dim);
     struct sought sought = {.path = out};
-    H5_TRY_OUT(h5_address(scale, &sought.address),
-               "%s: a scale of dimension %d cannot be looked at", name, dim);
+    H5_TRY(h5_address(scale, &sought.address), "%s: a scale of dimension %d cannot be looked at",
+           name, dim);
     out[0] = '\0';
-    TRY_OUT(h5_walk(dataset, name, h5_seek, &sought));
-    REQUIRE_OUT(!sought.is_long, STATUS_DATA, "%s: a scale of dimension %d has too long a path",
-                name, dim);
-out:
-    h5_close(scale);
-    return st;
+    TRY(h5_walk(dataset, name, h5_seek, &sought));
+    return REQUIRED(!sought.is_long, STATUS_DATA, "%s: a scale of dimension %d has too long a path",
+                    name, dim);
 }
 
 /* Paths of scales with a blank after each; with `first`, only that one, into it. */
 static status_t h5_walk_scales(hid_t dataset, const char *name, int dim, char *first,
                                struct text *all)
 {
-    status_t st = STATUS_OK;
-    struct lists lists = {.elements = NULL};
+    SCOPED(h5_close_lists) struct lists lists = {.elements = NULL};
     char path[H5_SCALE_NAME];
-    hid_t element = -1;
-    TRY_OUT(h5_read_lists(dataset, name, "DIMENSION_LIST", dim, H5T_VLEN, sizeof(hvl_t), &lists));
+    SCOPED(h5_close_at) hid_t element = -1;
+    TRY(h5_read_lists(dataset, name, "DIMENSION_LIST", dim, H5T_VLEN, sizeof(hvl_t), &lists));
     if (!lists.elements) {
-        goto out;
+        return STATUS_OK;
     }
     element = H5Tget_super(lists.values.type);
-    REQUIRE_OUT(H5Tequal(element, H5T_STD_REF_OBJ) > 0, STATUS_DATA,
-                "%s: DIMENSION_LIST is not what HDF5 writes", name);
+    REQUIRE(H5Tequal(element, H5T_STD_REF_OBJ) > 0, STATUS_DATA,
+            "%s: DIMENSION_LIST is not what HDF5 writes", name);
     const hvl_t *references = (const hvl_t *)lists.elements + dim;
     for (size_t i = 0; i < references->len; i++) {
-        TRY_OUT(h5_name_scale(dataset, name, dim, (const hobj_ref_t *)references->p + i, path));
+        TRY(h5_name_scale(dataset, name, dim, (const hobj_ref_t *)references->p + i, path));
         if (first && path[0]) {
             memcpy(first, path, sizeof path);
-            goto out;
+            return STATUS_OK;
         }
-        TRY_OUT(first ? STATUS_OK : text_add(all, "%s ", path));
+        TRY(first ? STATUS_OK : text_add(all, "%s ", path));
     }
-out:
-    h5_close(element);
-    h5_close_lists(&lists);
-    return st;
+    return STATUS_OK;
 }
 
 status_t h5_list_scales(hid_t dataset, const char *name, int dim, struct text *out)
@@ -335,20 +322,16 @@ status_t h5_first_scale(hid_t dataset, const char *name, int dim, char out[H5_SC
 
 status_t h5_get_label(hid_t dataset, const char *name, int dim, char out[H5_SCALE_NAME])
 {
-    status_t st = STATUS_OK;
-    struct lists lists = {.elements = NULL};
+    SCOPED(h5_close_lists) struct lists lists = {.elements = NULL};
     out[0] = '\0';
-    TRY_OUT(
-        h5_read_lists(dataset, name, "DIMENSION_LABELS", dim, H5T_STRING, sizeof(char *), &lists));
+    TRY(h5_read_lists(dataset, name, "DIMENSION_LABELS", dim, H5T_STRING, sizeof(char *), &lists));
     if (lists.elements) {
-        REQUIRE_OUT(H5Tis_variable_str(lists.values.type) > 0, STATUS_DATA,
-                    "%s: DIMENSION_LABELS is not what HDF5 writes", name);
+        REQUIRE(H5Tis_variable_str(lists.values.type) > 0, STATUS_DATA,
+                "%s: DIMENSION_LABELS is not what HDF5 writes", name);
         const char *label = ((const char *const *)lists.elements)[dim];
         snprintf(out, H5_SCALE_NAME, "%s", label ? label : "");
     }
-out:
-    h5_close_lists(&lists);
-    return st;
+    return STATUS_OK;
 }
 
 status_t h5_make_scale(hid_t dataset, const char *name)

@@ -64,30 +64,25 @@ out:
 /* Checks the header of this object, if it is of version 1. */
 static status_t cut_look_at_object(struct cut_header *header, hid_t file, hid_t object)
 {
-    status_t st = STATUS_OK;
     haddr_t address = 0;
     unsigned char prefix[FIRST_MESSAGES];
     size_t address_bytes = 0;
     size_t size_bytes = 0;
     hsize_t base = 0;
-    hid_t plist = H5Fget_create_plist(file);
-    H5_TRY_OUT(h5_address(object, &address), "%s: %s cannot be looked at", header->path,
-               header->name);
-    H5_TRY_OUT(H5Pget_sizes(plist, &address_bytes, &size_bytes), "%s cannot be looked at",
-               header->path);
-    H5_TRY_OUT(H5Pget_userblock(plist, &base), "%s cannot be looked at", header->path);
+    SCOPED(h5_close_at) hid_t plist = H5Fget_create_plist(file);
+    H5_TRY(h5_address(object, &address), "%s: %s cannot be looked at", header->path, header->name);
+    H5_TRY(H5Pget_sizes(plist, &address_bytes, &size_bytes), "%s cannot be looked at",
+           header->path);
+    H5_TRY(H5Pget_userblock(plist, &base), "%s cannot be looked at", header->path);
     header->base = base;
     uint64_t at = base + address;
     if (address_bytes != 8 || size_bytes != 8 || at > header->bytes ||
         header->bytes - at < sizeof prefix) {
-        goto out; /* HDF5 itself knows better */
+        return STATUS_OK; /* HDF5 itself knows better */
     }
-    TRY_OUT(file_read(header->fd, header->path, at, prefix, sizeof prefix));
-    TRY_OUT(prefix[0] == 1 ? cut_look(header, at + sizeof prefix, load_u32(prefix + 8, 0))
-                           : STATUS_OK);
-out:
-    h5_close(plist);
-    return st;
+    TRY(file_read(header->fd, header->path, at, prefix, sizeof prefix));
+    return prefix[0] == 1 ? cut_look(header, at + sizeof prefix, load_u32(prefix + 8, 0))
+                          : STATUS_OK;
 }
 
 status_t h5_require_header(hid_t object, const char *name)
@@ -368,23 +363,19 @@ out:
 status_t h5_file_create_aligned(int fd, const char *path, enum mark mark, hsize_t alignment,
                                 hid_t *out)
 {
-    status_t st = STATUS_OK;
     const char *name = path ? path : "a file to be measured";
     const struct writing_options options = {.fd = fd, .is_made = 1, .mark = mark};
-    hid_t access = -1;
-    hid_t create = H5Pcreate(H5P_FILE_CREATE);
-    TRY_OUT(h5_file_access(name, &options, &access));
-    H5_TRY_OUT(H5Pset_alignment(access, alignment, alignment), "%s cannot be planned", name);
-    H5_TRY_OUT(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110),
-               "%s cannot be planned", name);
+    SCOPED(h5_close_at) hid_t access = -1;
+    SCOPED(h5_close_at) hid_t create = H5Pcreate(H5P_FILE_CREATE);
+    TRY(h5_file_access(name, &options, &access));
+    H5_TRY(H5Pset_alignment(access, alignment, alignment), "%s cannot be planned", name);
+    H5_TRY(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110), "%s cannot be planned",
+           name);
     /* The root group would contain the time at which it was made. */
-    H5_TRY_OUT(H5Pset_obj_track_times(create, 0), "%s cannot be planned", name);
+    H5_TRY(H5Pset_obj_track_times(create, 0), "%s cannot be planned", name);
     *out = H5Fcreate(name, H5F_ACC_TRUNC, create, access);
-    H5_TRY_OUT(*out, "%s cannot be created", name);
-out:
-    h5_close(create);
-    h5_close(access);
-    return st;
+    H5_TRY(*out, "%s cannot be created", name);
+    return STATUS_OK;
 }
 
 status_t h5_file_create(int fd, const char *path, enum mark mark, hid_t *out)
@@ -395,19 +386,16 @@ status_t h5_file_create(int fd, const char *path, enum mark mark, hid_t *out)
 static status_t h5_file_open_as(int fd, const char *path, unsigned flags, struct h5_seen *seen,
                                 hid_t *out)
 {
-    status_t st = STATUS_OK;
     struct writing_options options = {.fd = fd, .seen = seen};
-    hid_t access = -1;
-    TRY_OUT(mark_read(fd, path, &options.mark));
-    TRY_OUT(h5_file_access(path, &options, &access));
+    SCOPED(h5_close_at) hid_t access = -1;
+    TRY(mark_read(fd, path, &options.mark));
+    TRY(h5_file_access(path, &options, &access));
     if (seen) {
         h5_allow_cut(access);
     }
     *out = H5Fopen(path, flags, access);
-    H5_TRY_OUT(*out, "%s cannot be opened", path);
-out:
-    h5_close(access);
-    return st;
+    H5_TRY(*out, "%s cannot be opened", path);
+    return STATUS_OK;
 }
 
 status_t h5_file_change(int fd, const char *path, hid_t *out)
@@ -417,13 +405,9 @@ status_t h5_file_change(int fd, const char *path, hid_t *out)
 
 status_t h5_file_read(const char *path, struct h5_seen *seen, hid_t *out)
 {
-    status_t st = STATUS_OK;
-    int fd = -1;
-    TRY_OUT(file_open_read(path, &fd));
-    TRY_OUT(h5_file_open_as(fd, path, H5F_ACC_RDONLY, seen, out));
-out:
-    file_close(fd);
-    return st;
+    SCOPED(file_close_at) int fd = -1;
+    TRY(file_open_read(path, &fd));
+    return h5_file_open_as(fd, path, H5F_ACC_RDONLY, seen, out);
 }
 
 status_t h5_file_place_only(hid_t file, uint64_t *at)

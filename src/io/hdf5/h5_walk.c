@@ -32,20 +32,17 @@ struct walk {
 /* Notes an object; *is_new: it was not met before. */
 static status_t h5_walk_meet(struct walk *walk, const struct h5_object *info, int *is_new)
 {
-    status_t st = STATUS_OK;
-    haddr_t *address = NULL;
+    SCOPED(free_at) haddr_t *address = NULL;
     *is_new = 1;
     if (info->links > 1) {
-        TRY_OUT(memory_zeroed(1, sizeof *address, "an address", &address));
+        TRY(memory_zeroed(1, sizeof *address, "an address", &address));
         *address = info->address;
         void *node = tsearch(address, &walk->met, compare_u64);
-        REQUIRE_OUT(node, STATUS_DEVICE, "out of memory: addresses of objects");
+        REQUIRE(node, STATUS_DEVICE, "out of memory: addresses of objects");
         *is_new = *(haddr_t **)node == address;
         address = *is_new ? NULL : address;
     }
-out:
-    free(address);
-    return st;
+    return STATUS_OK;
 }
 
 static herr_t h5_walk_list(const char *name, H5L_type_t type, void *links)

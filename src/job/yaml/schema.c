@@ -211,11 +211,10 @@ static int schema_store_choice(const struct schema *row, const char *text, void 
 
 status_t schema_store(const struct schema *row, const char *text, void *at, char *message, int *ok)
 {
-    status_t st = STATUS_OK;
-    char *copy = NULL;
+    SCOPED(free_at) char *copy = NULL;
     *ok = 0;
     if (row->type == SCHEMA_TEXT) {
-        TRY_OUT(memory_text(text, &copy));
+        TRY(memory_text(text, &copy));
         *ok =
             (!row->parse || row->parse(copy, at)) && (!row->explain || row->explain(copy, message));
         if (*ok) {
@@ -233,9 +232,7 @@ status_t schema_store(const struct schema *row, const char *text, void *at, char
     } else {
         *ok = schema_store_whole(row, text, at);
     }
-out:
-    free(copy);
-    return st;
+    return STATUS_OK;
 }
 
 enum { KEYS = 32 };
@@ -328,9 +325,8 @@ static status_t schema_take_unit(struct tree *node, const struct schema *row, ch
  * expand more. */
 static status_t schema_expand_path(struct tree *node, char *message, int *ok)
 {
-    status_t st = STATUS_OK;
     static const char prefix[] = "file:";
-    struct text whole = {0};
+    SCOPED(text_free) struct text whole = {0};
     size_t before = strncmp(node->text, prefix, strlen(prefix)) == 0 ? strlen(prefix) : 0;
     const char *path = node->text + before;
     if (strchr(path, '$') && !node->is_taken && access(path, F_OK) != 0) {
@@ -339,12 +335,10 @@ static status_t schema_expand_path(struct tree *node, char *message, int *ok)
     } else if (*path == '~' && (path[1] == '/' || path[1] == '\0')) {
         snprintf(message, MISTAKE_BYTES, "~ is HOME, which is not set");
         text_add_bytes(&whole, node->text, before);
-        TRY_OUT(text_add_path(&whole, path, ok));
-        TRY_OUT(tree_set_text(node, whole.data));
+        TRY(text_add_path(&whole, path, ok));
+        TRY(tree_set_text(node, whole.data));
     }
-out:
-    text_free(&whole);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t schema_fill_value(struct mistakes *mistakes, struct tree *node,
@@ -379,12 +373,11 @@ static struct schema schema_entry(const struct schema *row)
 static status_t schema_fill_entries(struct mistakes *mistakes, struct tree *node,
                                     const struct schema *row, char *base)
 {
-    status_t st = STATUS_OK;
     const struct schema entry = schema_entry(row);
     uint32_t count = (uint32_t)node->nchildren;
     char *entries = NULL;
-    char *owned = NULL;
-    TRY_OUT(memory_zeroed(count, row->size, row->key, &entries));
+    SCOPED(free_at) char *owned = NULL;
+    TRY(memory_zeroed(count, row->size, row->key, &entries));
     if (row->is_pair) {
         owned = entries;
     } else {
@@ -392,14 +385,12 @@ static status_t schema_fill_entries(struct mistakes *mistakes, struct tree *node
         memcpy(base + row->count_at, &count, sizeof count);
     }
     for (size_t i = 0; i < count; i++) {
-        TRY_OUT(schema_fill_node(mistakes, node->child[i], &entry, entries + i * row->size));
+        TRY(schema_fill_node(mistakes, node->child[i], &entry, entries + i * row->size));
     }
     if (row->is_pair && count == 2) {
         memcpy(base + row->at, entries, 2 * row->size);
     }
-out:
-    free(owned);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t schema_fill_list(struct mistakes *mistakes, struct tree *node,

@@ -13,15 +13,12 @@
 
 status_t tree_new(enum tree_kind kind, const char *text, struct tree **out)
 {
-    status_t st = STATUS_OK;
-    struct tree *node = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *node, "a node of a document", &node));
+    SCOPED(tree_destroy_at) struct tree *node = NULL;
+    TRY(memory_zeroed(1, sizeof *node, "a node of a document", &node));
     node->kind = kind;
-    TRY_OUT(memory_text(text, &node->text));
+    TRY(memory_text(text, &node->text));
     *out = memory_move(&node);
-out:
-    tree_destroy(node);
-    return st;
+    return STATUS_OK;
 }
 
 status_t tree_add(struct tree *parent, const char *key, struct tree **child)
@@ -37,16 +34,12 @@ status_t tree_add(struct tree *parent, const char *key, struct tree **child)
 
 status_t tree_add_value(struct tree *parent, const char *key, const char *text)
 {
-    status_t st = STATUS_OK;
-    struct tree *value = NULL;
-    TRY_OUT(tree_new(TREE_VALUE, text, &value));
+    SCOPED(tree_destroy_at) struct tree *value = NULL;
+    TRY(tree_new(TREE_VALUE, text, &value));
     value->is_plain = 1;
     value->line = parent->line;
     value->set = parent->set;
-    TRY_OUT(tree_add(parent, key, &value));
-out:
-    tree_destroy(value);
-    return st;
+    return tree_add(parent, key, &value);
 }
 
 status_t tree_set_text(struct tree *node, const char *text)
@@ -83,12 +76,11 @@ void tree_remove(struct tree *parent, size_t index)
 
 status_t tree_wrap(struct tree *node)
 {
-    status_t st = STATUS_OK;
-    struct tree *entry = NULL;
+    SCOPED(tree_destroy_at) struct tree *entry = NULL;
     struct tree list = {.kind = TREE_LIST, .up = node->up, .index = node->index};
-    TRY_OUT(tree_new(node->kind, NULL, &entry));
+    TRY(tree_new(node->kind, NULL, &entry));
     /* Room for the entry first: what follows cannot fail. */
-    TRY_OUT(memory_zeroed(1, sizeof(struct tree *), "a list of one", &list.child));
+    TRY(memory_zeroed(1, sizeof(struct tree *), "a list of one", &list.child));
     *entry = *node;
     entry->key = NULL;
     entry->row = NULL;
@@ -105,9 +97,7 @@ status_t tree_wrap(struct tree *node)
     list.nchildren = 1;
     *node = list;
     node->child[0] = memory_move(&entry);
-out:
-    tree_destroy(entry);
-    return st;
+    return STATUS_OK;
 }
 
 static struct tree *tree_member_of(const struct tree *node, const char *key, size_t length)
@@ -253,31 +243,27 @@ int tree_is_empty(const struct tree *node)
 
 status_t tree_copy(const struct tree *node, size_t *budget, struct tree **out)
 {
-    status_t st = STATUS_OK;
-    struct tree *copy = NULL;
-    struct tree *child = NULL;
+    SCOPED(tree_destroy_at) struct tree *copy = NULL;
+    SCOPED(tree_destroy_at) struct tree *child = NULL;
     *out = NULL;
     if (*budget == 0) {
-        goto out;
+        return STATUS_OK;
     }
     --*budget;
-    TRY_OUT(tree_new(node->kind, node->text, &copy));
+    TRY(tree_new(node->kind, node->text, &copy));
     copy->is_plain = node->is_plain;
     copy->is_taken = node->is_taken;
     copy->line = node->line;
     copy->set = node->set;
     for (size_t i = 0; i < node->nchildren; i++) {
-        TRY_OUT(tree_copy(node->child[i], budget, &child));
+        TRY(tree_copy(node->child[i], budget, &child));
         if (!child) {
-            goto out;
+            return STATUS_OK;
         }
-        TRY_OUT(tree_add(copy, node->child[i]->key, &child));
+        TRY(tree_add(copy, node->child[i]->key, &child));
     }
     *out = memory_move(&copy);
-out:
-    tree_destroy(child);
-    tree_destroy(copy);
-    return st;
+    return STATUS_OK;
 }
 
 void tree_destroy(struct tree *node)

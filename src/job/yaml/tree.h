@@ -145,6 +145,7 @@ status_t tree_copy(const struct tree *node, size_t *budget, struct tree **out);
 
 /* Frees a node and all below it, which no parent may contain any more; takes NULL. */
 void tree_destroy(struct tree *node);
+SCOPED_END(tree_destroy, struct tree *)
 
 /* Trees from YAML and back. */
 

@@ -183,33 +183,30 @@ out:
 static status_t tree_read_node(struct reader *reader, const yaml_event_t *event, unsigned depth,
                                struct tree **out)
 {
-    status_t st = STATUS_OK;
-    struct tree *node = NULL;
-    TRY_OUT(reader->budget == 0 || depth > TREE_DEPTH ? tree_refuse_size(reader, event->start_mark)
-                                                      : STATUS_OK);
+    SCOPED(tree_destroy_at) struct tree *node = NULL;
+    TRY(reader->budget == 0 || depth > TREE_DEPTH ? tree_refuse_size(reader, event->start_mark)
+                                                  : STATUS_OK);
     if (event->type == YAML_ALIAS_EVENT) {
-        TRY_OUT(tree_read_alias(reader, event, &node));
+        TRY(tree_read_alias(reader, event, &node));
     } else if (event->type == YAML_SCALAR_EVENT) {
-        TRY_OUT(tree_check_text(reader, event, "a text"));
-        TRY_OUT(tree_new(TREE_VALUE, (const char *)event->data.scalar.value, &node));
+        TRY(tree_check_text(reader, event, "a text"));
+        TRY(tree_new(TREE_VALUE, (const char *)event->data.scalar.value, &node));
         node->is_plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-        TRY_OUT(tree_remember(reader, event->data.scalar.anchor, node));
+        TRY(tree_remember(reader, event->data.scalar.anchor, node));
     } else {
         int is_mapping = event->type == YAML_MAPPING_START_EVENT;
-        TRY_OUT(tree_new(is_mapping ? TREE_MAPPING : TREE_LIST, NULL, &node));
-        TRY_OUT(tree_read_children(reader, depth, node));
-        TRY_OUT(tree_remember(reader,
-                              is_mapping ? event->data.mapping_start.anchor
-                                         : event->data.sequence_start.anchor,
-                              node));
+        TRY(tree_new(is_mapping ? TREE_MAPPING : TREE_LIST, NULL, &node));
+        TRY(tree_read_children(reader, depth, node));
+        TRY(tree_remember(reader,
+                          is_mapping ? event->data.mapping_start.anchor
+                                     : event->data.sequence_start.anchor,
+                          node));
     }
     reader->budget -= reader->budget > 0;
     node->line = tree_line_of(reader, event->start_mark);
     node->set = reader->set;
     *out = memory_move(&node);
-out:
-    tree_destroy(node);
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads the only document; an empty value where there is none. */
@@ -354,36 +351,29 @@ static int yaml_file_is_override(const char *set)
 static status_t yaml_file_put(struct tree *root, const char *set, struct mistakes *mistakes,
                               struct tree **value)
 {
-    status_t st = STATUS_OK;
-    struct text path = {0};
-    TRY_OUT(text_add_bytes(&path, set, strcspn(set, "=")));
+    SCOPED(text_free) struct text path = {0};
+    TRY(text_add_bytes(&path, set, strcspn(set, "=")));
     struct tree *node = root;
     char *rest = path.data;
     while (node && rest) {
-        TRY_OUT(yaml_file_go(&node, strsep(&rest, "."), set, mistakes));
+        TRY(yaml_file_go(&node, strsep(&rest, "."), set, mistakes));
     }
     if (node) {
         tree_replace(node->up, node->index, value);
     }
-out:
-    text_free(&path);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t yaml_file_set(struct tree *root, const char *set, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
-    struct tree *value = NULL;
+    SCOPED(tree_destroy_at) struct tree *value = NULL;
     if (!yaml_file_is_override(set)) {
         mistakes_add(mistakes, set, 0, NULL, "expected key.path=value, such as channelise.taps=16");
-        goto out;
+        return STATUS_OK;
     }
     const char *text = strchr(set, '=') + 1;
-    TRY_OUT(tree_read(text, strlen(text), set, mistakes, &value));
-    TRY_OUT(value ? yaml_file_put(root, set, mistakes, &value) : STATUS_OK);
-out:
-    tree_destroy(value);
-    return st;
+    TRY(tree_read(text, strlen(text), set, mistakes, &value));
+    return value ? yaml_file_put(root, set, mistakes, &value) : STATUS_OK;
 }
 
 /* Replaces every `place` in a value by the word. */
@@ -418,57 +408,47 @@ status_t yaml_file_put_word(struct tree *root, const char *place, const char *wo
 /* Makes a value of a text; of several lines a list. */
 static status_t yaml_file_texts(const char *text, struct tree **out)
 {
-    status_t st = STATUS_OK;
-    struct text line = {0};
+    SCOPED(text_free) struct text line = {0};
     if (!strchr(text, '\n')) {
         return tree_new(TREE_VALUE, text, out);
     }
-    TRY_OUT(tree_new(TREE_LIST, NULL, out));
+    TRY(tree_new(TREE_LIST, NULL, out));
     for (size_t length = 0; *text; text += length + (text[length] == '\n')) {
         length = strcspn(text, "\n");
         line.length = 0;
-        TRY_OUT(text_add_bytes(&line, text, length));
-        TRY_OUT(tree_add_value(*out, NULL, line.data));
+        TRY(text_add_bytes(&line, text, length));
+        TRY(tree_add_value(*out, NULL, line.data));
         (*out)->child[(*out)->nchildren - 1]->is_plain = 0;
     }
-out:
-    text_free(&line);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t yaml_file_set_each(struct tree *root, const struct yaml_each *each,
                                    struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
-    struct tree *value = NULL;
-    TRY_OUT(yaml_file_put_word(root, "{name}", each->name));
-    TRY_OUT(yaml_file_texts(strchr(each->set, '=') + 1, &value));
+    SCOPED(tree_destroy_at) struct tree *value = NULL;
+    TRY(yaml_file_put_word(root, "{name}", each->name));
+    TRY(yaml_file_texts(strchr(each->set, '=') + 1, &value));
     value->set = each->set;
     value->is_taken = 1;
-    TRY_OUT(yaml_file_put(root, each->set, mistakes, &value));
-out:
-    tree_destroy(value);
-    return st;
+    return yaml_file_put(root, each->set, mistakes, &value);
 }
 
 status_t yaml_file_read(const char *text, size_t length, const char *const *sets, uint32_t nsets,
                         const struct yaml_each *each, struct mistakes *mistakes, struct tree **out)
 {
-    status_t st = STATUS_OK;
-    struct tree *root = NULL;
-    REQUIRE_OUT(length <= YAML_FILE_BYTES, STATUS_USAGE,
-                "%s: contains %zu bytes, expected a file of at most %d", mistakes->file, length,
-                YAML_FILE_BYTES);
-    TRY_OUT(tree_read(text, length, NULL, mistakes, &root));
-    TRY_OUT(mistakes_report(mistakes));
-    REQUIRE_OUT(!tree_is_empty(root), STATUS_USAGE, "%s: is empty, expected keys and values",
-                mistakes->file);
+    SCOPED(tree_destroy_at) struct tree *root = NULL;
+    REQUIRE(length <= YAML_FILE_BYTES, STATUS_USAGE,
+            "%s: contains %zu bytes, expected a file of at most %d", mistakes->file, length,
+            YAML_FILE_BYTES);
+    TRY(tree_read(text, length, NULL, mistakes, &root));
+    TRY(mistakes_report(mistakes));
+    REQUIRE(!tree_is_empty(root), STATUS_USAGE, "%s: is empty, expected keys and values",
+            mistakes->file);
     for (uint32_t i = 0; i < nsets; i++) {
-        TRY_OUT(yaml_file_set(root, sets[i], mistakes));
+        TRY(yaml_file_set(root, sets[i], mistakes));
     }
-    TRY_OUT(each ? yaml_file_set_each(root, each, mistakes) : STATUS_OK);
+    TRY(each ? yaml_file_set_each(root, each, mistakes) : STATUS_OK);
     *out = memory_move(&root);
-out:
-    tree_destroy(root);
-    return st;
+    return STATUS_OK;
 }

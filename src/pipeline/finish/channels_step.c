@@ -22,19 +22,17 @@ struct gains {
 static status_t gains_create(const struct channelise_plan *work, uint32_t i, uint64_t rows,
                              void **out)
 {
-    status_t st = STATUS_OK;
     const struct product_spec *spec = &work->products[i].spec;
     int is_power = product_quantity(spec->kind) != QUANTITY_SPECTRA;
     uint64_t count = bank_channels(spec);
-    struct gains *gains = NULL;
+    SCOPED(free_at) struct gains *gains = NULL;
     double most = 0;
     (void)rows;
     *out = NULL;
     if (!spec->gains) {
         return STATUS_OK;
     }
-    TRY_OUT(
-        memory_zeroed(1, sizeof *gains + (size_t)count * sizeof *gains->factors, "gains", &gains));
+    TRY(memory_zeroed(1, sizeof *gains + (size_t)count * sizeof *gains->factors, "gains", &gains));
     gains->coarse = spec->archive->nselected[AXIS_CHAN];
     gains->nchannels = spec->bank.nchannels;
     gains->parts = is_power ? 1 : 2;
@@ -47,9 +45,7 @@ static status_t gains_create(const struct channelise_plan *work, uint32_t i, uin
             gain < least_gain * most ? NAN : (float)(1 / (is_power ? gain : sqrt(gain)));
     }
     *out = memory_move(&gains);
-out:
-    free(gains);
-    return st;
+    return STATUS_OK;
 }
 
 struct gains_work {
@@ -108,18 +104,18 @@ static void keep_destroy(void *step)
         MEMORY_FREE(keep->weights, keep->wholes, keep);
     }
 }
+SCOPED_END_ANY(keep_destroy)
 
 static status_t keep_create(const struct channelise_plan *work, uint32_t i, uint64_t rows,
                             void **out)
 {
-    status_t st = STATUS_OK;
     const struct product_spec *spec = &work->products[i].spec;
-    struct keep *keep = NULL;
+    SCOPED(keep_destroy_at) struct keep *keep = NULL;
     *out = NULL;
     if (spec->frequencies == bank_channels(spec) || work->products[i].visibilities) {
         return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed(1, sizeof *keep, "kept channels", &keep));
+    TRY(memory_zeroed(1, sizeof *keep, "kept channels", &keep));
     *keep = (struct keep){.row = plan_products_row(spec),
                           .all = (uint64_t)channelise_plan_coarse(work) * spec->bank.nchannels,
                           .average = spec->average,
@@ -128,16 +124,14 @@ static status_t keep_create(const struct channelise_plan *work, uint32_t i, uint
     if (keep->is_flagged) {
         uint64_t dumps = rows / flagged_cells(spec) + 1;
         uint64_t lines = plan_products_lines(work, i, work->chunking.group_streams);
-        TRY_OUT(memory_zeroed((size_t)(dumps * lines), sizeof *keep->weights,
-                              "weights of kept channels", &keep->weights));
+        TRY(memory_zeroed((size_t)(dumps * lines), sizeof *keep->weights,
+                          "weights of kept channels", &keep->weights));
     } else if (work->is_judged) {
-        TRY_OUT(memory_zeroed((size_t)rows * spec->nifs, sizeof *keep->wholes, "kept channels",
-                              &keep->wholes));
+        TRY(memory_zeroed((size_t)rows * spec->nifs, sizeof *keep->wholes, "kept channels",
+                          &keep->wholes));
     }
     *out = memory_move(&keep);
-out:
-    keep_destroy(keep);
-    return st;
+    return STATUS_OK;
 }
 
 /* Measures an if before it is changed. */

@@ -349,6 +349,7 @@ static void combine_destroy(void *step)
                     combine->holes, combine);
     }
 }
+SCOPED_END_ANY(combine_destroy)
 
 static status_t combine_expand_factors(const struct product_spec *spec, struct combine_step *step)
 {
@@ -369,15 +370,14 @@ static status_t combine_expand_factors(const struct product_spec *spec, struct c
 static status_t combine_create(const struct channelise_plan *work, uint32_t i, uint64_t rows,
                                void **out)
 {
-    status_t st = STATUS_OK;
     const struct product_spec *spec = &work->products[i].spec;
     const uint32_t *selected = spec->archive->nselected;
-    struct combine_step *step = NULL;
+    SCOPED(combine_destroy_at) struct combine_step *step = NULL;
     *out = NULL;
     if (!ifs_are_combined(spec) && !spec->flag.is_on) {
         return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed(1, sizeof *step, "pols", &step));
+    TRY(memory_zeroed(1, sizeof *step, "pols", &step));
     step->stations = selected[AXIS_STATION];
     step->beams = selected[AXIS_BEAM];
     step->antenna = selected[AXIS_POL] * channelise_plan_coarse(work);
@@ -393,21 +393,19 @@ static status_t combine_create(const struct channelise_plan *work, uint32_t i, u
                                      .renormalises = spec->weights.divide,
                                      .blanks_empty = spec->weights.divide || spec->flag.is_on,
                                      .least = spec->weights.are_kept ? spec->weights.least : 0};
-    TRY_OUT(combine_expand_factors(spec, step));
+    TRY(combine_expand_factors(spec, step));
     rows = spec->flag.is_on ? rows / flagged_cells(spec) + 1 : rows;
     const uint32_t streams = channelise_plan_made(work, i, work->chunking.group_streams);
-    TRY_OUT(memory_zeroed((size_t)rows * streams * 2 * step->flagged, sizeof *step->weights,
-                          "weights of pols", &step->weights));
-    TRY_OUT(memory_zeroed((size_t)rows, 1, "holes", &step->holes));
+    TRY(memory_zeroed((size_t)rows * streams * 2 * step->flagged, sizeof *step->weights,
+                      "weights of pols", &step->weights));
+    TRY(memory_zeroed((size_t)rows, 1, "holes", &step->holes));
     size_t made = plan_products_combined_bytes(work, i, work->chunking.group_streams);
-    TRY_OUT(made > 0 ? memory_zeroed((size_t)rows, made, "pols", &step->made) : STATUS_OK);
-    TRY_OUT(made > 0 && !quantised_is(spec) && plan_products_are_put_beside(work)
-                ? memory_zeroed((size_t)rows, made, "pols", &step->next)
-                : STATUS_OK);
+    TRY(made > 0 ? memory_zeroed((size_t)rows, made, "pols", &step->made) : STATUS_OK);
+    TRY(made > 0 && !quantised_is(spec) && plan_products_are_put_beside(work)
+            ? memory_zeroed((size_t)rows, made, "pols", &step->next)
+            : STATUS_OK);
     *out = memory_move(&step);
-out:
-    combine_destroy(step);
-    return st;
+    return STATUS_OK;
 }
 
 /* The stations and beams of the chunk's group: whole ones, and all beams of a station, or some of

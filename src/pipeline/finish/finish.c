@@ -39,21 +39,18 @@ status_t finish_pool(const struct channelise_plan *work, pool_t **out)
 status_t finish_create(const struct channelise_plan *work, uint32_t i, uint64_t rows, pool_t *pool,
                        finish_t **out)
 {
-    status_t st = STATUS_OK;
-    finish_t *finish = NULL;
+    SCOPED(finish_destroy_at) finish_t *finish = NULL;
     *out = NULL;
     if (!plan_products_is_changed(work, i)) {
         return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed(1, sizeof *finish, "a product's rows", &finish));
+    TRY(memory_zeroed(1, sizeof *finish, "a product's rows", &finish));
     finish->pool = pool;
     for (size_t at = 0; at < STEPS; at++) {
-        TRY_OUT(finish_steps[at]->create(work, i, rows, &finish->steps[at]));
+        TRY(finish_steps[at]->create(work, i, rows, &finish->steps[at]));
     }
     *out = memory_move(&finish);
-out:
-    finish_destroy(finish);
-    return st;
+    return STATUS_OK;
 }
 
 status_t finish_run(finish_t *finish, struct finish_rows *rows)

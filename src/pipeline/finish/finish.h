@@ -120,6 +120,7 @@ status_t finish_pool(const struct channelise_plan *work, pool_t **out);
 status_t finish_create(const struct channelise_plan *work, uint32_t i, uint64_t rows, pool_t *pool,
                        finish_t **out);
 void finish_destroy(finish_t *finish); /* takes NULL */
+SCOPED_END(finish_destroy, finish_t *)
 
 /* Converts the rows of the backend to those of the product. Fails with DATA if flags of a product
  * that is judged cannot be read. */

@@ -93,6 +93,7 @@ static void flag_destroy(void *step)
         free(flag);
     }
 }
+SCOPED_END_ANY(flag_destroy)
 
 /* Buffers of the flags of at most `rows` rows of cells of `ifs` ifs. */
 static status_t flag_create_cells(const struct channelise_plan *work, struct flag_step *flag,
@@ -152,15 +153,14 @@ static size_t flagged_untold(const struct product_spec *spec)
 static status_t flag_create(const struct channelise_plan *work, uint32_t i, uint64_t rows,
                             void **out)
 {
-    status_t st = STATUS_OK;
     const struct product_spec *spec = &work->products[i].spec;
     const uint32_t *selected = spec->archive->nselected;
-    struct flag_step *flag = NULL;
+    SCOPED(flag_destroy_at) struct flag_step *flag = NULL;
     *out = NULL;
     if (!spec->flag.is_on) {
         return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed(1, sizeof *flag, "flags", &flag));
+    TRY(memory_zeroed(1, sizeof *flag, "flags", &flag));
     const struct combine combine = {.pols = selected[AXIS_POL],
                                     .polarisation = spec->combine.polarisation};
     *flag = (struct flag_step){.spec = spec,
@@ -178,12 +178,10 @@ static status_t flag_create(const struct channelise_plan *work, uint32_t i, uint
         flag->limits = kurtosis_limits(spec->flag.spectra, spec->flag.sigma);
     }
     uint64_t ifs = channelise_plan_made(work, i, work->chunking.group_streams) / flag->coarse;
-    TRY_OUT(flag_create_open(work, flag, rows / flag->cells + 1, ifs));
-    TRY_OUT(flag_create_cells(work, flag, rows, ifs));
+    TRY(flag_create_open(work, flag, rows / flag->cells + 1, ifs));
+    TRY(flag_create_cells(work, flag, rows, ifs));
     *out = memory_move(&flag);
-out:
-    flag_destroy(flag);
-    return st;
+    return STATUS_OK;
 }
 
 /* Computes the largest change of the kurtosis of a spectrum's channels by rounding alone. Numbers

@@ -39,6 +39,7 @@ static void quantise_destroy(void *context)
                     step->weights, step->holes, step->scales, step->low, step);
     }
 }
+SCOPED_END_ANY(quantise_destroy)
 
 /* Allocates the memory that budget_block_bytes() counts. */
 static status_t quantise_make_room(struct quantise_step *step, uint64_t rows, uint64_t weights)
@@ -73,15 +74,14 @@ static status_t quantise_make_room(struct quantise_step *step, uint64_t rows, ui
 static status_t quantise_create(const struct channelise_plan *work, uint32_t i, uint64_t rows,
                                 void **out)
 {
-    status_t st = STATUS_OK;
     const struct product_spec *spec = &work->products[i].spec;
     uint32_t streams = work->chunking.group_streams;
-    struct quantise_step *step = NULL;
+    SCOPED(quantise_destroy_at) struct quantise_step *step = NULL;
     *out = NULL;
     if (!quantised_is(spec)) {
         return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed(1, sizeof *step, "a product in few bits", &step));
+    TRY(memory_zeroed(1, sizeof *step, "a product in few bits", &step));
     step->work = work;
     step->spec = spec;
     step->given = work->products[i].first_scales;
@@ -89,11 +89,9 @@ static status_t quantise_create(const struct channelise_plan *work, uint32_t i, 
     step->form = quantised_form(spec->kind, spec->steps.bits);
     step->parts = step->form.is_signed ? 2 : 1;
     step->lines = plan_products_lines(work, i, streams);
-    TRY_OUT(quantise_make_room(step, rows, plan_products_weights(work, i, streams)));
+    TRY(quantise_make_room(step, rows, plan_products_weights(work, i, streams)));
     *out = memory_move(&step);
-out:
-    quantise_destroy(step);
-    return st;
+    return STATUS_OK;
 }
 
 /* Rows of a run that belong to one block. */

@@ -25,34 +25,32 @@ static void visibilities_step_destroy(void *step)
         MEMORY_FREE(v->weights, v->holes, v->wholes, v);
     }
 }
+SCOPED_END_ANY(visibilities_step_destroy)
 
 static status_t visibilities_step_create(const struct channelise_plan *work, uint32_t i,
                                          uint64_t rows, void **out)
 {
-    status_t st = STATUS_OK;
     const struct visibilities_plan *plan = work->products[i].visibilities;
     const struct product_spec *spec = &work->products[i].spec;
-    struct visibilities_step *v = NULL;
+    SCOPED(visibilities_step_destroy_at) struct visibilities_step *v = NULL;
     *out = NULL;
     if (!plan) {
         return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed(1, sizeof *v, "visibilities", &v));
+    TRY(memory_zeroed(1, sizeof *v, "visibilities", &v));
     v->plan = plan;
     v->count = (double)plan->spec.integrate * plan->spec.average;
     v->least = spec->weights.least;
     v->divides = spec->weights.divide;
     v->nchannels = plan->spec.nchannels / plan->spec.average;
-    TRY_OUT(memory_zeroed((size_t)rows, 1, "holes", &v->holes));
-    TRY_OUT(memory_zeroed((size_t)rows, (size_t)spec->nifs * spec->frequencies * sizeof *v->weights,
-                          "weights of visibilities", &v->weights));
-    TRY_OUT(work->is_judged ? memory_zeroed((size_t)rows * spec->nifs, sizeof *v->wholes,
-                                            "weights of visibilities", &v->wholes)
-                            : STATUS_OK);
+    TRY(memory_zeroed((size_t)rows, 1, "holes", &v->holes));
+    TRY(memory_zeroed((size_t)rows, (size_t)spec->nifs * spec->frequencies * sizeof *v->weights,
+                      "weights of visibilities", &v->weights));
+    TRY(work->is_judged ? memory_zeroed((size_t)rows * spec->nifs, sizeof *v->wholes,
+                                        "weights of visibilities", &v->wholes)
+                        : STATUS_OK);
     *out = memory_move(&v);
-out:
-    visibilities_step_destroy(v);
-    return st;
+    return STATUS_OK;
 }
 
 struct visibilities_work {

@@ -90,48 +90,40 @@ static status_t bank_open_input(struct export_bank *bank)
 /* Sums of what may be below 0 mean nothing. */
 static status_t bank_check_sum(const struct fbh5 *in)
 {
-    status_t st = STATUS_OK;
     enum { FULL = 4 };
-    struct text powers = {0};
-    REQUIRE_OUT(in->is_ours || in->pols || in->nifs != FULL, STATUS_USAGE,
-                "export: %s does not say what its 4 pols are (pol_type), and Stokes parameters or "
-                "products of polarisations have no meaningful sum: --pol takes one",
-                in->path);
+    SCOPED(text_free) struct text powers = {0};
+    REQUIRE(in->is_ours || in->pols || in->nifs != FULL, STATUS_USAGE,
+            "export: %s does not say what its 4 pols are (pol_type), and Stokes parameters or "
+            "products of polarisations have no meaningful sum: --pol takes one",
+            in->path);
     for (uint32_t i = 0; i < in->nifs; i++) {
         if (in->nifs > 1 && !fbh5_is_power(in, i)) {
-            TRY_OUT(fbh5_powers(in, &powers));
-            TRY_OUT(report_fail(
+            TRY(fbh5_powers(in, &powers));
+            TRY(report_fail(
                 STATUS_USAGE,
                 "export: the pols of %s are %s, whose sum means nothing: --pol takes one; "
                 "powers: %s",
                 in->path, in->pols, powers.data));
         }
     }
-out:
-    text_free(&powers);
-    return st;
+    return STATUS_OK;
 }
 
 /* Says the number of ifs, and the names of the first 16: "2: X, Y". */
 static status_t bank_refuse_pol(const struct export_bank *bank)
 {
-    status_t st = STATUS_OK;
     enum { LISTED = 16 };
     const struct fbh5 *in = bank->in;
-    struct text names = {0};
-    struct text name = {0};
+    SCOPED(text_free) struct text names = {0};
+    SCOPED(text_free) struct text name = {0};
     for (uint32_t i = 0; i < in->nifs && i < LISTED; i++) {
         name.length = 0;
-        TRY_OUT(fbh5_name_pol(in, i, &name));
-        TRY_OUT(name.length ? text_add(&names, "%s%s", i ? ", " : ": ", name.data) : STATUS_OK);
+        TRY(fbh5_name_pol(in, i, &name));
+        TRY(name.length ? text_add(&names, "%s%s", i ? ", " : ": ", name.data) : STATUS_OK);
     }
-    TRY_OUT(text_add(&names, "%s", name.length && in->nifs > LISTED ? ", ..." : ""));
-    TRY_OUT(report_fail(STATUS_USAGE, "export: --pol %s: %s has %u%s", bank->options->only_pol,
-                        in->path, in->nifs, names.data));
-out:
-    text_free(&name);
-    text_free(&names);
-    return st;
+    TRY(text_add(&names, "%s", name.length && in->nifs > LISTED ? ", ..." : ""));
+    return report_fail(STATUS_USAGE, "export: --pol %s: %s has %u%s", bank->options->only_pol,
+                       in->path, in->nifs, names.data);
 }
 
 static status_t bank_choose_ifs(struct export_bank *bank)
@@ -379,23 +371,19 @@ out:
 /* Its file, not over what is read: the filterbank, and all files that it leads to. */
 static status_t bank_begin_file(struct export_bank *bank, const char *path)
 {
-    status_t st = STATUS_OK;
     static const char what[] = "the file which it is made of,";
-    struct guard reads = {0};
+    SCOPED(guard_free) struct guard reads = {0};
     const struct export_plan plan = {.path = path,
                                      .mark = MARK_EXPORT,
                                      .force = bank->options->force,
                                      .bytes = bank->form.bytes,
                                      .head = &bank->head};
-    TRY_OUT(guard_add(&reads, what, bank->in->path));
+    TRY(guard_add(&reads, what, bank->in->path));
     for (uint32_t i = 0; i < bank->in->storage.sources.count; i++) {
-        TRY_OUT(guard_add(&reads, what, bank->in->storage.sources.items[i].path));
+        TRY(guard_add(&reads, what, bank->in->storage.sources.items[i].path));
     }
-    TRY_OUT(export_file_check(&plan, &reads));
-    TRY_OUT(export_file_begin(&plan, bank->file));
-out:
-    guard_free(&reads);
-    return st;
+    TRY(export_file_check(&plan, &reads));
+    return export_file_begin(&plan, bank->file);
 }
 
 static status_t bank_write(struct export_bank *bank, const char *path)
@@ -503,16 +491,14 @@ static status_t bank_begin(struct export_bank *bank)
 status_t export_rows_of(const struct export_bank_options *options, struct text *head,
                         struct export_rows *out)
 {
-    status_t st = STATUS_OK;
+    SCOPED(bank_end)
     struct export_bank bank = {
         .options = options, .format = export_bank_format(options->format), .scales_fd = -1};
-    TRY_OUT(bank_begin(&bank));
+    TRY(bank_begin(&bank));
     *out = bank.form;
     *head = bank.head;
     bank.head = (struct text){0};
-out:
-    bank_end(&bank);
-    return st;
+    return STATUS_OK;
 }
 
 status_t export_bank(const struct export_bank_options *options, struct text *said)

@@ -95,17 +95,14 @@ status_t before_check_size(const struct before *before, const struct voltages_pl
 static status_t before_compare(const struct before *before, int fd, uint64_t offset,
                                const char *data, uint64_t bytes)
 {
-    status_t st = STATUS_OK;
-    char *piece = NULL;
-    TRY_OUT(memory_aligned(PIECE, 1, "a piece of a file", &piece));
+    SCOPED(free_at) char *piece = NULL;
+    TRY(memory_aligned(PIECE, 1, "a piece of a file", &piece));
     for (uint64_t at = 0; at < bytes; at += PIECE) {
         uint64_t count = min_u64(PIECE, bytes - at);
-        TRY_OUT(file_read(fd, before_path(before), offset + at, piece, count));
-        TRY_OUT(memcmp(piece, data + at, (size_t)count) == 0 ? STATUS_OK : before_differ(before));
+        TRY(file_read(fd, before_path(before), offset + at, piece, count));
+        TRY(memcmp(piece, data + at, (size_t)count) == 0 ? STATUS_OK : before_differ(before));
     }
-out:
-    free(piece);
-    return st;
+    return STATUS_OK;
 }
 
 status_t before_put(const struct before *before, int fd, uint64_t offset, const void *data,
@@ -119,17 +116,14 @@ status_t before_put(const struct before *before, int fd, uint64_t offset, const 
 static status_t before_compare_range(const struct before *before, int fd, uint64_t from,
                                      uint64_t to)
 {
-    status_t st = STATUS_OK;
-    char *piece = NULL;
-    TRY_OUT(memory_aligned(PIECE, 1, "a piece of an archive", &piece));
+    SCOPED(free_at) char *piece = NULL;
+    TRY(memory_aligned(PIECE, 1, "a piece of an archive", &piece));
     for (uint64_t at = from; at < to; at += PIECE) {
         uint64_t count = min_u64(PIECE, to - at);
-        TRY_OUT(file_read(before->expected_fd, before_path(before), at, piece, count));
-        TRY_OUT(before_compare(before, fd, at, piece, count));
+        TRY(file_read(before->expected_fd, before_path(before), at, piece, count));
+        TRY(before_compare(before, fd, at, piece, count));
     }
-out:
-    free(piece);
-    return st;
+    return STATUS_OK;
 }
 
 status_t before_check_rest(const struct before *before, int fd, const struct voltages_place *place)
@@ -233,37 +227,33 @@ status_t export_file_put(struct export_file *file, uint64_t offset, const void *
 
 status_t export_file_begin(const struct export_plan *plan, struct export_file *out)
 {
-    status_t st = STATUS_OK;
-    struct export_file file = EXPORT_FILE_NONE;
+    SCOPED(export_file_end) struct export_file file = EXPORT_FILE_NONE;
     struct before *before = &file.before;
     int exists = 0;
     file.force = export_replaces(plan, plan->path);
     file.mark = plan->mark;
-    TRY_OUT(memory_text(plan->path, &file.path));
+    TRY(memory_text(plan->path, &file.path));
     before->file = file.path;
-    TRY_OUT(file_part_name(plan->path, &file.part));
+    TRY(file_part_name(plan->path, &file.part));
     before->part = file.part;
-    TRY_OUT(export_check_new(plan, &exists));
+    TRY(export_check_new(plan, &exists));
     if (!exists) {
-        TRY_OUT(before_take(before, plan->force, plan->is_ours));
-        TRY_OUT(export_check_new(plan, &exists));
+        TRY(before_take(before, plan->force, plan->is_ours));
+        TRY(export_check_new(plan, &exists));
     }
     if (exists) {
         before_yield(before);
-        TRY_OUT(file_open_read(plan->path, &before->claim_fd));
+        TRY(file_open_read(plan->path, &before->claim_fd));
     }
-    TRY_OUT(before->kind != BEFORE_UNNAMED || export_may_be(file.part, plan)
-                ? STATUS_OK
-                : before_differ(before));
+    TRY(before->kind != BEFORE_UNNAMED || export_may_be(file.part, plan) ? STATUS_OK
+                                                                         : before_differ(before));
     /* Its first bytes, and a mark in place of them. */
-    TRY_OUT(before->kind == BEFORE_NOTHING ? mark_put(before->claim_fd, file.part, file.mark)
-                                           : STATUS_OK);
-    TRY_OUT(export_file_put(&file, 0, plan->head->data, plan->head->length));
+    TRY(before->kind == BEFORE_NOTHING ? mark_put(before->claim_fd, file.part, file.mark)
+                                       : STATUS_OK);
+    TRY(export_file_put(&file, 0, plan->head->data, plan->head->length));
     *out = file;
     file = (struct export_file)EXPORT_FILE_NONE;
-out:
-    export_file_end(&file);
-    return st;
+    return STATUS_OK;
 }
 
 status_t export_file_reserve(const struct export_file *file, uint64_t bytes)
@@ -313,15 +303,12 @@ status_t export_file_say_before(const struct export_file *file, struct text *sai
 status_t export_file_write(const struct export_plan *plan, const struct guard *reads,
                            int *is_before)
 {
-    status_t st = STATUS_OK;
-    struct export_file file = EXPORT_FILE_NONE;
-    TRY_OUT(export_file_check(plan, reads));
-    TRY_OUT(export_file_begin(plan, &file));
-    TRY_OUT(export_file_publish(&file));
+    SCOPED(export_file_end) struct export_file file = EXPORT_FILE_NONE;
+    TRY(export_file_check(plan, reads));
+    TRY(export_file_begin(plan, &file));
+    TRY(export_file_publish(&file));
     *is_before = file.before.kind == BEFORE_COMPLETE;
-out:
-    export_file_end(&file);
-    return st;
+    return STATUS_OK;
 }
 
 uint64_t export_count_nans(const float *values, uint64_t count)

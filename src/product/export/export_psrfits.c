@@ -448,16 +448,13 @@ uint64_t export_psrfits_cut(uint64_t rows, uint64_t samples, const struct fbh5_s
 /* The names of the ifs that are written; "" where the file has none. */
 static status_t psrfits_name_ifs(const struct export_bank *bank, char names[MOST_POLS][NAME])
 {
-    status_t st = STATUS_OK;
-    struct text name = {0};
+    SCOPED(text_free) struct text name = {0};
     for (uint64_t i = 0; i < bank->header.nifs && i < MOST_POLS; i++) {
         name.length = 0;
-        TRY_OUT(fbh5_name_if(bank->in, (uint32_t)(bank->first_if + i), &name));
+        TRY(fbh5_name_if(bank->in, (uint32_t)(bank->first_if + i), &name));
         snprintf(names[i], NAME, "%s", name.length > 0 ? name.data : "");
     }
-out:
-    text_free(&name);
-    return st;
+    return STATUS_OK;
 }
 
 /* POL_TYPE: a sum of both feeds, one, both, with their products, or Stokes parameters. */
@@ -494,14 +491,13 @@ static status_t psrfits_find_pol_type(const struct export_bank *bank, char out[N
 /* Finds the kind of the feeds, if one of our products stores it. */
 static status_t psrfits_find_feed(const struct export_bank *bank, struct psrfits_head *head)
 {
-    status_t st = STATUS_OK;
-    struct product *product = NULL;
+    SCOPED(product_destroy_at) struct product *product = NULL;
     char first[NAME] = "";
     char second[NAME] = "";
     if (!bank->in->is_ours) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(product_open(bank->options->product, &product));
+    TRY(product_open(bank->options->product, &product));
     if (product && product->ifs.feed) {
         head->stokes.feed =
             strcmp(product->ifs.feed, "circular") == 0 ? FEED_CIRCULAR : FEED_LINEAR;
@@ -515,9 +511,7 @@ static status_t psrfits_find_feed(const struct export_bank *bank, struct psrfits
                             ? "Stokes V is that of the IAU: RR - LL"
                             : "Stokes V is that of van Straten et al. 2010: LL - RR";
     }
-out:
-    product_destroy(product);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t psrfits_begin(struct export_bank *bank)

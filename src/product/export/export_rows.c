@@ -167,10 +167,9 @@ uint64_t export_writer_bytes(const struct export_rows *rows, uint32_t threads)
 status_t export_writer_create(const struct export_rows *rows, int fd, const char *path,
                               uint32_t threads, const struct export_sum *sum, export_writer_t **out)
 {
-    status_t st = STATUS_OK;
     const struct export_sum alone = {sum->context, NULL, sum->add};
-    export_writer_t *writer = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *writer, "a writer", &writer));
+    SCOPED(export_writer_destroy_at) export_writer_t *writer = NULL;
+    TRY(memory_zeroed(1, sizeof *writer, "a writer", &writer));
     writer->format = export_bank_format(rows->format);
     writer->sum = *sum;
     writer->file = (struct export_file){.before = {.part = path, .claim_fd = fd}, .is_lent = 1};
@@ -182,17 +181,14 @@ status_t export_writer_create(const struct export_rows *rows, int fd, const char
                                         .chans = writer_channels(rows)};
     writer->together = writer_together(rows);
     writer->bytes = writer_data_bytes(rows);
-    TRY_OUT(
-        memory_zeroed((size_t)rows->nchans, writer->format->room + 1, "rows", &writer->bank.room));
-    TRY_OUT(memory_aligned((size_t)writer->bytes, 1, "rows", &writer->data));
+    TRY(memory_zeroed((size_t)rows->nchans, writer->format->room + 1, "rows", &writer->bank.room));
+    TRY(memory_aligned((size_t)writer->bytes, 1, "rows", &writer->data));
     writer->threads = writer_threads(rows, threads);
     for (uint32_t i = 0; i + 1 < writer->threads; i++) {
-        TRY_OUT(export_writer_create(rows, fd, path, 1, &alone, &writer->helpers[i]));
+        TRY(export_writer_create(rows, fd, path, 1, &alone, &writer->helpers[i]));
     }
     *out = memory_move(&writer);
-out:
-    export_writer_destroy(writer);
-    return st;
+    return STATUS_OK;
 }
 
 void export_writer_destroy(export_writer_t *writer)

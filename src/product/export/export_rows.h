@@ -85,6 +85,7 @@ status_t export_writer_create(const struct export_rows *rows, int fd, const char
                               uint32_t threads, const struct export_sum *sum,
                               export_writer_t **out);
 void export_writer_destroy(export_writer_t *writer); /* takes NULL */
+SCOPED_END(export_writer_destroy, export_writer_t *)
 /* Returns the memory of a writer with `threads` threads, in bytes. */
 uint64_t export_writer_bytes(const struct export_rows *rows, uint32_t threads);
 

@@ -219,30 +219,26 @@ static status_t series_choose_range(struct choice *choice, char *taken)
 
 static status_t series_choose_dms(struct choice *choice)
 {
-    status_t st = STATUS_OK;
-    char *taken = NULL;
+    SCOPED(free_at) char *taken = NULL;
     size_t count = (size_t)choice->in->ndms;
-    TRY_OUT(memory_zeroed(count, 1, "DMs", &taken));
-    TRY_OUT(memory_zeroed(count, sizeof *choice->dms, "DMs", &choice->dms));
+    TRY(memory_zeroed(count, 1, "DMs", &taken));
+    TRY(memory_zeroed(count, sizeof *choice->dms, "DMs", &choice->dms));
     choice->least = choice->most = choice->in->dm[0];
     for (size_t i = 1; i < count; i++) {
         choice->least = fmin(choice->least, choice->in->dm[i]);
         choice->most = fmax(choice->most, choice->in->dm[i]);
     }
-    REQUIRE_OUT(
-        choice->options->ndms > 0 || choice->options->has_range, STATUS_USAGE,
-        "export: which DMs of %s? --dm 475 or --dms 470..480: it contains %zu from %g to %g",
-        choice->in->path, count, choice->least, choice->most);
-    TRY_OUT(choice->options->ndms > 0 ? series_choose_nearest(choice, taken)
-                                      : series_choose_range(choice, taken));
+    REQUIRE(choice->options->ndms > 0 || choice->options->has_range, STATUS_USAGE,
+            "export: which DMs of %s? --dm 475 or --dms 470..480: it contains %zu from %g to %g",
+            choice->in->path, count, choice->least, choice->most);
+    TRY(choice->options->ndms > 0 ? series_choose_nearest(choice, taken)
+                                  : series_choose_range(choice, taken));
     for (uint64_t i = 0; i < choice->in->ndms; i++) {
         if (taken[i]) {
             choice->dms[choice->ndms++] = i;
         }
     }
-out:
-    free(taken);
-    return st;
+    return STATUS_OK;
 }
 
 static double series_rounded(double dm, int decimals)
@@ -253,10 +249,9 @@ static double series_rounded(double dm, int decimals)
 /* Chooses the decimals of DMs in names: two, or as many as distinguish the DMs. */
 static status_t series_choose_decimals(struct choice *choice)
 {
-    status_t st = STATUS_OK;
     enum { MOST = 9 };
-    double *sorted = NULL;
-    TRY_OUT(memory_zeroed((size_t)choice->ndms, sizeof *sorted, "DMs", &sorted));
+    SCOPED(free_at) double *sorted = NULL;
+    TRY(memory_zeroed((size_t)choice->ndms, sizeof *sorted, "DMs", &sorted));
     for (uint64_t i = 0; i < choice->ndms; i++) {
         sorted[i] = choice->in->dm[choice->dms[i]];
     }
@@ -268,10 +263,8 @@ static status_t series_choose_decimals(struct choice *choice)
             choice->decimals++;
         }
     }
-    REQUIRE_OUT(choice->decimals <= MOST, STATUS_DATA, "%s contains a DM twice", choice->in->path);
-out:
-    free(sorted);
-    return st;
+    return REQUIRED(choice->decimals <= MOST, STATUS_DATA, "%s contains a DM twice",
+                    choice->in->path);
 }
 
 /* Makes the name of a DM's file: base_DM475.00, and an ending. */
@@ -321,19 +314,17 @@ static struct sigproc series_header_of(const struct choice *choice, uint64_t dm)
 /* Names and heads. series_files_end() in any case. */
 static status_t series_plan_files(const struct choice *choice, uint64_t dm, struct series_files *of)
 {
-    status_t st = STATUS_OK;
     int is_tim = choice->options->is_tim;
     const char *const endings[] = {is_tim ? ".tim" : ".dat", ".inf"};
     struct sigproc header = series_header_of(choice, dm);
-    char *bare = NULL;
+    SCOPED(free_at) char *bare = NULL;
     *of = (struct series_files){.files = {EXPORT_FILE_NONE, EXPORT_FILE_NONE},
                                 .count = is_tim ? 1 : 2};
-    TRY_OUT(series_name_of(choice, dm, "", &bare));
-    TRY_OUT(is_tim
-                ? sigproc_write(&header, &of->heads[0])
-                : presto_inf(choice->in, text_basename(bare), dm, choice->samples, &of->heads[1]));
+    TRY(series_name_of(choice, dm, "", &bare));
+    TRY(is_tim ? sigproc_write(&header, &of->heads[0])
+               : presto_inf(choice->in, text_basename(bare), dm, choice->samples, &of->heads[1]));
     for (int i = 0; i < of->count; i++) {
-        TRY_OUT(series_name_of(choice, dm, endings[i], &of->names[i]));
+        TRY(series_name_of(choice, dm, endings[i], &of->names[i]));
         uint64_t samples = i == 0 ? choice->samples * sizeof(float) : 0;
         of->plans[i] = (struct export_plan){.path = of->names[i],
                                             .mark = MARK_EXPORT,
@@ -341,9 +332,7 @@ static status_t series_plan_files(const struct choice *choice, uint64_t dm, stru
                                             .bytes = of->heads[i].length + samples,
                                             .head = &of->heads[i]};
     }
-out:
-    free(bare);
-    return st;
+    return STATUS_OK;
 }
 
 /* All samples of a DM, after the head; then they get their name. */
@@ -421,21 +410,17 @@ static status_t series_choose_samples(struct choice *choice)
 /* Checks every file before the first one is written. */
 static status_t series_check_files(const struct choice *choice)
 {
-    status_t st = STATUS_OK;
-    struct series_files of = {.count = 0};
-    struct guard reads = {0};
-    TRY_OUT(guard_add(&reads, "the file which it is made of,", choice->in->path));
+    SCOPED(series_files_end) struct series_files of = {.count = 0};
+    SCOPED(guard_free) struct guard reads = {0};
+    TRY(guard_add(&reads, "the file which it is made of,", choice->in->path));
     for (uint64_t i = 0; i < choice->ndms; i++) {
-        TRY_OUT(series_plan_files(choice, choice->dms[i], &of));
+        TRY(series_plan_files(choice, choice->dms[i], &of));
         for (int k = 0; k < of.count; k++) {
-            TRY_OUT(export_file_check(&of.plans[k], &reads));
+            TRY(export_file_check(&of.plans[k], &reads));
         }
         series_files_end(&of);
     }
-out:
-    guard_free(&reads);
-    series_files_end(&of);
-    return st;
+    return STATUS_OK;
 }
 
 /* Reports properties that headers cannot represent exactly. */

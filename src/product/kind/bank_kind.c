@@ -62,19 +62,15 @@ static const char droop_convention[] =
 /* Writes the frequencies of the coarse channels that weights belong to. */
 static status_t bank_put_coarse(hid_t file, const struct product_spec *spec)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
     uint32_t count = archive->nselected[AXIS_CHAN];
-    double *frequency = NULL;
-    TRY_OUT(memory_zeroed(count, sizeof *frequency, "frequencies", &frequency));
+    SCOPED(free_at) double *frequency = NULL;
+    TRY(memory_zeroed(count, sizeof *frequency, "frequencies", &frequency));
     for (uint32_t i = 0; i < count; i++) {
         frequency[i] = archive->freq_hz[archive->selected[AXIS_CHAN][i]];
     }
-    TRY_OUT(parts_scale_f64(file, "coarse_frequency", frequency, count, "Hz",
-                            "sky frequency of each coarse channel"));
-out:
-    free(frequency);
-    return st;
+    return parts_scale_f64(file, "coarse_frequency", frequency, count, "Hz",
+                           "sky frequency of each coarse channel");
 }
 
 /* Creates /weights [time][if][coarse channel], of flagged power [time][if][frequency], whose values
@@ -82,8 +78,7 @@ out:
 static status_t bank_put_weights(hid_t file, const struct product_spec *spec, const char *ifs,
                                  uint32_t nifs)
 {
-    status_t st = STATUS_OK;
-    hid_t weights = -1;
+    SCOPED(h5_close_at) hid_t weights = -1;
     const struct parts_set set = {"weights",
                                   H5T_IEEE_F32LE,
                                   3,
@@ -91,56 +86,45 @@ static status_t bank_put_weights(hid_t file, const struct product_spec *spec, co
                                   .units = "1",
                                   .long_name =
                                       "share of what makes a dump that came from good samples"};
-    TRY_OUT(spec->flag.is_on ? STATUS_OK : bank_put_coarse(file, spec));
-    TRY_OUT(parts_make(file, &set, &weights));
-    TRY_OUT(attributes_put(weights, AT_WEIGHTS, spec));
-    TRY_OUT(parts_attach(file, weights, "time", 0, "time"));
-    TRY_OUT(parts_attach(file, weights, ifs, 1, "if"));
+    TRY(spec->flag.is_on ? STATUS_OK : bank_put_coarse(file, spec));
+    TRY(parts_make(file, &set, &weights));
+    TRY(attributes_put(weights, AT_WEIGHTS, spec));
+    TRY(parts_attach(file, weights, "time", 0, "time"));
+    TRY(parts_attach(file, weights, ifs, 1, "if"));
     const char *channels = spec->flag.is_on ? "frequency" : "coarse_frequency";
-    TRY_OUT(parts_attach(file, weights, channels, 2, channels));
-out:
-    h5_close(weights);
-    return st;
+    return parts_attach(file, weights, channels, 2, channels);
 }
 
 static status_t bank_put_coefficients(hid_t file, const struct product_spec *spec)
 {
-    status_t st = STATUS_OK;
-    hid_t dataset = -1;
+    SCOPED(h5_close_at) hid_t dataset = -1;
     const struct time_axis count = {0, 1}; /* netCDF readers want a scale for every dimension */
     const uint32_t taps = spec->bank.taps;
     const uint32_t samples = spec->bank.samples_per_spectrum;
     const struct parts_set set = {
         "coefficients",  H5T_IEEE_F64LE,   2,
         {taps, samples}, spec->bank.coeff, .long_name = "prototype filter, oldest sample first"};
-    TRY_OUT(parts_scale_steps(file, "tap", count, taps, "1", "tap"));
-    TRY_OUT(parts_scale_steps(file, "sample", count, samples, "1", "sample"));
-    TRY_OUT(parts_make(file, &set, &dataset));
-    TRY_OUT(spec->bank.has_cutoff ? h5_put_f64(dataset, "cutoff", spec->bank.cutoff) : STATUS_OK);
-    TRY_OUT(parts_attach(file, dataset, "tap", 0, "tap"));
-    TRY_OUT(parts_attach(file, dataset, "sample", 1, "sample"));
-out:
-    h5_close(dataset);
-    return st;
+    TRY(parts_scale_steps(file, "tap", count, taps, "1", "tap"));
+    TRY(parts_scale_steps(file, "sample", count, samples, "1", "sample"));
+    TRY(parts_make(file, &set, &dataset));
+    TRY(spec->bank.has_cutoff ? h5_put_f64(dataset, "cutoff", spec->bank.cutoff) : STATUS_OK);
+    TRY(parts_attach(file, dataset, "tap", 0, "tap"));
+    return parts_attach(file, dataset, "sample", 1, "sample");
 }
 
 /* Where voltages were dedispersed coherently: how, and whose delay each channel still has. */
 static status_t bank_put_coherent(hid_t file, const struct product_spec *spec)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
-    double *delay_hz = NULL;
+    SCOPED(free_at) double *delay_hz = NULL;
     if (!archive->coherent.delay_hz) {
         return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed((size_t)spec->frequencies, sizeof *delay_hz, "frequencies", &delay_hz));
+    TRY(memory_zeroed((size_t)spec->frequencies, sizeof *delay_hz, "frequencies", &delay_hz));
     for (uint64_t i = 0; i < spec->frequencies; i++) {
         delay_hz[i] = bank_delay(spec, i);
     }
-    TRY_OUT(parts_put_coherent(file, archive, delay_hz, spec->frequencies));
-out:
-    free(delay_hz);
-    return st;
+    return parts_put_coherent(file, archive, delay_hz, spec->frequencies);
 }
 
 static const char sum_convention[] =
@@ -150,37 +134,33 @@ static const char sum_convention[] =
 static status_t bank_put_provenance(hid_t file, const struct product_spec *spec,
                                     const struct product_place *place)
 {
-    status_t st = STATUS_OK;
-    hid_t group = -1;
-    TRY_OUT(parts_begin_provenance(file, spec, &group));
-    TRY_OUT(h5_put_text(group, "time_convention", time_convention));
-    TRY_OUT(h5_put_text(group, "frequency_convention", frequency_convention));
-    TRY_OUT(h5_put_text(group, "filter_convention", filter_convention));
+    SCOPED(h5_close_at) hid_t group = -1;
+    TRY(parts_begin_provenance(file, spec, &group));
+    TRY(h5_put_text(group, "time_convention", time_convention));
+    TRY(h5_put_text(group, "frequency_convention", frequency_convention));
+    TRY(h5_put_text(group, "filter_convention", filter_convention));
     if (spec->archive->scale != 1) {
-        TRY_OUT(h5_put_f64(group, "scale", spec->archive->scale));
-        TRY_OUT(h5_put_text(group, "scale_convention", scale_convention));
+        TRY(h5_put_f64(group, "scale", spec->archive->scale));
+        TRY(h5_put_text(group, "scale_convention", scale_convention));
     }
-    TRY_OUT(h5_put_text(group, "missing_convention", missing_convention));
-    TRY_OUT(h5_put_u64(group, "gap_samples", spec->gap_samples));
+    TRY(h5_put_text(group, "missing_convention", missing_convention));
+    TRY(h5_put_u64(group, "gap_samples", spec->gap_samples));
     if (spec->combine.nweights > 0) {
-        TRY_OUT(parts_put_named(group, "sum_weights", H5T_IEEE_F64LE, spec->combine.nweights,
-                                spec->combine.weights, sum_convention));
+        TRY(parts_put_named(group, "sum_weights", H5T_IEEE_F64LE, spec->combine.nweights,
+                            spec->combine.weights, sum_convention));
     }
     if (spec->gains) { /* by what channels were divided */
-        TRY_OUT(parts_put_named(group, "droop", H5T_IEEE_F64LE, spec->frequencies * spec->average,
-                                spec->gains + spec->first_frequency, droop_convention));
+        TRY(parts_put_named(group, "droop", H5T_IEEE_F64LE, spec->frequencies * spec->average,
+                            spec->gains + spec->first_frequency, droop_convention));
     }
     if (spec->filters) { /* that came before */
-        TRY_OUT(h5_put_text(group, "filters", spec->filters));
-        TRY_OUT(h5_put_text(group, "filtered_convention", filtered_convention));
-        TRY_OUT(h5_put_f64(file, "offset_seconds", spec->archive->offset_seconds));
+        TRY(h5_put_text(group, "filters", spec->filters));
+        TRY(h5_put_text(group, "filtered_convention", filtered_convention));
+        TRY(h5_put_f64(file, "offset_seconds", spec->archive->offset_seconds));
     }
-    TRY_OUT(bank_put_coherent(file, spec));
-    TRY_OUT(parts_reserve_counts(group, place));
-    TRY_OUT(parts_reserve_holes(group, place));
-out:
-    h5_close(group);
-    return st;
+    TRY(bank_put_coherent(file, spec));
+    TRY(parts_reserve_counts(group, place));
+    return parts_reserve_holes(group, place);
 }
 
 status_t bank_describe(hid_t file, const struct product_spec *spec,
@@ -330,47 +310,40 @@ out:
 static status_t spectra_describe(hid_t file, const struct product_spec *spec,
                                  const struct product_place *place)
 {
-    status_t st = STATUS_OK;
-    hid_t data = -1;
+    SCOPED(h5_close_at) hid_t data = -1;
     const struct archive *archive = spec->archive;
     static const enum axis axes[] = {AXIS_STATION, AXIS_BEAM, AXIS_POL};
-    hid_t type = -1;
+    SCOPED(h5_close_at) hid_t type = -1;
     hsize_t dims[5] = {spec->rows};
     int rank = 1;
-    struct text words = {0};
-    TRY_OUT(bank_describe(file, spec, place, "complex spectra"));
-    TRY_OUT(text_add(&words, "time"));
+    SCOPED(text_free) struct text words = {0};
+    TRY(bank_describe(file, spec, place, "complex spectra"));
+    TRY(text_add(&words, "time"));
     for (int i = 0; i < 3; i++) {
         if (axes[i] == AXIS_POL || archive->present[axes[i]]) {
             dims[rank++] = archive->nselected[axes[i]];
-            TRY_OUT(text_add(&words, ",%s", axis_name(axes[i])));
+            TRY(text_add(&words, ",%s", axis_name(axes[i])));
         }
     }
     dims[rank++] = spec->frequencies;
-    TRY_OUT(text_add(&words, ",frequency"));
-    TRY_OUT(parts_pair_type(quantised_type(spec), "spectra", &type));
-    TRY_OUT(packed_rows_create(file, spec, "spectra", type, rank, dims, &data));
-    TRY_OUT(h5_put_text(data, "axes", words.data));
-    TRY_OUT(h5_put_text(data, "long_name",
-                        "complex spectra, volts of the archive times the filter's gain"));
-    TRY_OUT(h5_put_text(data, "units", "V"));
-    TRY_OUT(spec->weights.are_kept ? h5_put_text(data, "ancillary_variables", "weights")
-                                   : STATUS_OK);
-    TRY_OUT(parts_attach(file, data, "time", 0, "time"));
-    TRY_OUT(parts_attach(file, data, "frequency", (unsigned)rank - 1, "frequency"));
+    TRY(text_add(&words, ",frequency"));
+    TRY(parts_pair_type(quantised_type(spec), "spectra", &type));
+    TRY(packed_rows_create(file, spec, "spectra", type, rank, dims, &data));
+    TRY(h5_put_text(data, "axes", words.data));
+    TRY(h5_put_text(data, "long_name",
+                    "complex spectra, volts of the archive times the filter's gain"));
+    TRY(h5_put_text(data, "units", "V"));
+    TRY(spec->weights.are_kept ? h5_put_text(data, "ancillary_variables", "weights") : STATUS_OK);
+    TRY(parts_attach(file, data, "time", 0, "time"));
+    TRY(parts_attach(file, data, "frequency", (unsigned)rank - 1, "frequency"));
     int dim = 1;
     for (int i = 0; i < 3; i++) {
         if (axes[i] == AXIS_POL || archive->present[axes[i]]) {
-            TRY_OUT(spectra_attach_names(file, data, archive, axes[i], (unsigned)dim));
+            TRY(spectra_attach_names(file, data, archive, axes[i], (unsigned)dim));
             dim++;
         }
     }
-    TRY_OUT(spectra_put_beside(file, data, spec));
-out:
-    text_free(&words);
-    h5_close(type);
-    h5_close(data);
-    return st;
+    return spectra_put_beside(file, data, spec);
 }
 
 const struct kind spectra_kind = {.rows = "spectra",
@@ -397,51 +370,43 @@ static const char *power_long_name(const struct product_spec *spec)
 /* Writes blimpy's header, with SIGPROC's names and units (MHz, hours, MJD). */
 static status_t power_put_header(hid_t data, const struct product_spec *spec, uint32_t nifs)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
-    struct text name = {0};
+    SCOPED(text_free) struct text name = {0};
     uint64_t count = spec->frequencies;
     struct time_axis time = bank_time(spec);
     struct utc start = utc_add(archive->sky.start, axes_leading_edge(time));
     double spacing = archive_chan_width_hz(archive) / spec->bank.channels * spec->average;
-    TRY_OUT(h5_put_i32(data, "machine_id", 0));
-    TRY_OUT(h5_put_i32(data, "telescope_id", sigproc_telescope(archive->sky.telescope)));
-    TRY_OUT(h5_put_i32(data, "data_type", 1));
-    TRY_OUT(h5_put_i32(data, "nchans", (int32_t)count));
+    TRY(h5_put_i32(data, "machine_id", 0));
+    TRY(h5_put_i32(data, "telescope_id", sigproc_telescope(archive->sky.telescope)));
+    TRY(h5_put_i32(data, "data_type", 1));
+    TRY(h5_put_i32(data, "nchans", (int32_t)count));
     /* Channels of a coarse one; averaged across coarse channels there are none. */
     int is_whole = spec->bank.nchannels % spec->average == 0;
-    TRY_OUT(
-        h5_put_i32(data, "nfpc", is_whole ? (int32_t)(spec->bank.nchannels / spec->average) : 1));
-    TRY_OUT(h5_put_i32(data, "nbeams", 1));
-    TRY_OUT(h5_put_i32(data, "ibeam", 1));
-    TRY_OUT(h5_put_i32(data, "nbits", (int32_t)spec->steps.bits));
-    TRY_OUT(h5_put_i32(data, "nifs", (int32_t)nifs));
-    TRY_OUT(h5_put_f64(data, "src_raj", archive->sky.has_position ? archive->sky.ra_deg / 15 : 0));
-    TRY_OUT(h5_put_f64(data, "src_dej", archive->sky.has_position ? archive->sky.dec_deg : 0));
-    TRY_OUT(h5_put_f64(data, "az_start", 0));
-    TRY_OUT(h5_put_f64(data, "za_start", 0));
-    TRY_OUT(h5_put_f64(data, "fch1", bank_frequency(spec, 0) / 1e6));
-    TRY_OUT(h5_put_f64(data, "foff", spacing / 1e6));
-    TRY_OUT(h5_put_f64(data, "tstart", archive->sky.has_start ? utc_mjd(start) : 0));
-    TRY_OUT(h5_put_f64(data, "tsamp", time.step));
-    TRY_OUT(
-        h5_put_text(data, "source_name", archive->sky.source ? archive->sky.source : "unknown"));
-    TRY_OUT(h5_put_text(data, "rawdatafile", text_basename(archive->parts[0].path)));
-    TRY_OUT(text_add(
+    TRY(h5_put_i32(data, "nfpc", is_whole ? (int32_t)(spec->bank.nchannels / spec->average) : 1));
+    TRY(h5_put_i32(data, "nbeams", 1));
+    TRY(h5_put_i32(data, "ibeam", 1));
+    TRY(h5_put_i32(data, "nbits", (int32_t)spec->steps.bits));
+    TRY(h5_put_i32(data, "nifs", (int32_t)nifs));
+    TRY(h5_put_f64(data, "src_raj", archive->sky.has_position ? archive->sky.ra_deg / 15 : 0));
+    TRY(h5_put_f64(data, "src_dej", archive->sky.has_position ? archive->sky.dec_deg : 0));
+    TRY(h5_put_f64(data, "az_start", 0));
+    TRY(h5_put_f64(data, "za_start", 0));
+    TRY(h5_put_f64(data, "fch1", bank_frequency(spec, 0) / 1e6));
+    TRY(h5_put_f64(data, "foff", spacing / 1e6));
+    TRY(h5_put_f64(data, "tstart", archive->sky.has_start ? utc_mjd(start) : 0));
+    TRY(h5_put_f64(data, "tsamp", time.step));
+    TRY(h5_put_text(data, "source_name", archive->sky.source ? archive->sky.source : "unknown"));
+    TRY(h5_put_text(data, "rawdatafile", text_basename(archive->parts[0].path)));
+    TRY(text_add(
         &name, "%s summed over `integrate` spectra, volts^2 of the archive times the filter's gain",
         power_long_name(spec)));
-    TRY_OUT(h5_put_text(data, "long_name", name.data));
-    TRY_OUT(h5_put_text(data, "units", "V2"));
-    TRY_OUT(spec->weights.are_kept ? h5_put_text(data, "ancillary_variables", "weights")
-                                   : STATUS_OK);
-    TRY_OUT(attributes_put(data, AT_IFS, spec));
-    TRY_OUT(
-        h5_put_text(data, "tstart_convention",
-                    "MJD (UTC) of the leading edge of the first dump, = start + first_time - "
-                    "time_step / 2 of the root; 0 when the archive does not say when it starts"));
-out:
-    text_free(&name);
-    return st;
+    TRY(h5_put_text(data, "long_name", name.data));
+    TRY(h5_put_text(data, "units", "V2"));
+    TRY(spec->weights.are_kept ? h5_put_text(data, "ancillary_variables", "weights") : STATUS_OK);
+    TRY(attributes_put(data, AT_IFS, spec));
+    return h5_put_text(data, "tstart_convention",
+                       "MJD (UTC) of the leading edge of the first dump, = start + first_time - "
+                       "time_step / 2 of the root; 0 when the archive does not say when it starts");
 }
 
 static status_t power_describe(hid_t file, const struct product_spec *spec,

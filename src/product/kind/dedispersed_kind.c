@@ -103,69 +103,54 @@ static status_t dedispersed_put_plan(hid_t group, const struct dedispersed_spec 
 /* Writes the delays, some rows at a time. */
 static status_t dedispersed_put_delays(hid_t group, const struct dispersion *delays)
 {
-    status_t st = STATUS_OK;
     enum { PIECE_DELAYS = 1 << 20 };
     const hsize_t dims[2] = {delays->ndms, delays->nchannels};
     const hsize_t most = max_u64(PIECE_DELAYS / dims[1], 1);
-    uint32_t *rows = NULL;
-    hid_t dataset = -1;
-    TRY_OUT(
-        memory_zeroed((size_t)(min_u64(most, dims[0]) * dims[1]), sizeof *rows, "delays", &rows));
-    TRY_OUT(h5_create_dataset(group, "delays", H5T_STD_U32LE, 2, dims, &dataset));
+    SCOPED(free_at) uint32_t *rows = NULL;
+    SCOPED(h5_close_at) hid_t dataset = -1;
+    TRY(memory_zeroed((size_t)(min_u64(most, dims[0]) * dims[1]), sizeof *rows, "delays", &rows));
+    TRY(h5_create_dataset(group, "delays", H5T_STD_U32LE, 2, dims, &dataset));
     for (hsize_t first = 0; first < dims[0]; first += most) {
         const hsize_t start[2] = {first, 0};
         const hsize_t size[2] = {min_u64(most, dims[0] - first), dims[1]};
         dispersion_rows(delays, (uint32_t)first, (uint32_t)size[0], rows);
-        TRY_OUT(parts_write(dataset, "delays", H5T_NATIVE_UINT32, 2, start, size, rows));
+        TRY(parts_write(dataset, "delays", H5T_NATIVE_UINT32, 2, start, size, rows));
     }
-out:
-    h5_close(dataset);
-    free(rows);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t dedispersed_put_provenance(hid_t file, const struct product_spec *product,
                                            const struct product_place *place)
 {
-    status_t st = STATUS_OK;
-    hid_t group = -1;
+    SCOPED(h5_close_at) hid_t group = -1;
     const struct dedispersed_spec *spec = product->series;
     const struct fbh5 *input = spec->input;
     const struct dispersion *delays = spec->delays;
-    TRY_OUT(parts_begin_provenance(file, product, &group));
-    TRY_OUT(dedispersed_put_plan(group, spec));
-    TRY_OUT(parts_reserve_counts(group, place));
-    TRY_OUT(parts_reserve_holes(group, place));
-    TRY_OUT(dedispersed_put_delays(group, delays));
-    TRY_OUT(
-        parts_put_list(group, "frequency", H5T_IEEE_F64LE, 1, delays->nchannels, input->freq_hz));
-    TRY_OUT(parts_put_list(group, "delay_hz", H5T_IEEE_F64LE, 1, delays->nchannels,
-                           input->coherent.delay_hz));
-    TRY_OUT(
-        parts_put_list(group, "coherent_dms", H5T_IEEE_F64LE, 1, delays->ndms, spec->coherent_dms));
-    TRY_OUT(parts_put_list(group, "mask", H5T_STD_U8LE, 1, delays->nchannels, spec->mask));
-out:
-    h5_close(group);
-    return st;
+    TRY(parts_begin_provenance(file, product, &group));
+    TRY(dedispersed_put_plan(group, spec));
+    TRY(parts_reserve_counts(group, place));
+    TRY(parts_reserve_holes(group, place));
+    TRY(dedispersed_put_delays(group, delays));
+    TRY(parts_put_list(group, "frequency", H5T_IEEE_F64LE, 1, delays->nchannels, input->freq_hz));
+    TRY(parts_put_list(group, "delay_hz", H5T_IEEE_F64LE, 1, delays->nchannels,
+                       input->coherent.delay_hz));
+    TRY(parts_put_list(group, "coherent_dms", H5T_IEEE_F64LE, 1, delays->ndms, spec->coherent_dms));
+    return parts_put_list(group, "mask", H5T_STD_U8LE, 1, delays->nchannels, spec->mask);
 }
 
 static status_t dedispersed_put_series(hid_t file, const struct product_spec *product)
 {
-    status_t st = STATUS_OK;
     const struct dedispersed_spec *spec = product->series;
-    hid_t data = -1;
+    SCOPED(h5_close_at) hid_t data = -1;
     const hsize_t dims[2] = {spec->delays->ndms, spec->times};
-    TRY_OUT(parts_scale_f64(file, "dm", spec->dms, dims[0], "pc cm-3", "dispersion measure"));
-    TRY_OUT(parts_scale_time(file, dims[1], &spec->input->sky,
-                             "when a pulse arrives at the reference frequency"));
-    TRY_OUT(packed_rows_create(file, product, "dedispersed", H5T_IEEE_F32LE, 2, dims, &data));
-    TRY_OUT(dedispersed_put_header(data, spec));
-    TRY_OUT(h5_put_text(data, "units", "V2"));
-    TRY_OUT(parts_attach(file, data, "dm", 0, "dm"));
-    TRY_OUT(parts_attach(file, data, "time", 1, "time"));
-out:
-    h5_close(data);
-    return st;
+    TRY(parts_scale_f64(file, "dm", spec->dms, dims[0], "pc cm-3", "dispersion measure"));
+    TRY(parts_scale_time(file, dims[1], &spec->input->sky,
+                         "when a pulse arrives at the reference frequency"));
+    TRY(packed_rows_create(file, product, "dedispersed", H5T_IEEE_F32LE, 2, dims, &data));
+    TRY(dedispersed_put_header(data, spec));
+    TRY(h5_put_text(data, "units", "V2"));
+    TRY(parts_attach(file, data, "dm", 0, "dm"));
+    return parts_attach(file, data, "time", 1, "time");
 }
 
 static status_t dedispersed_describe(hid_t file, const struct product_spec *spec,
@@ -196,19 +181,15 @@ static status_t dedispersed_need_text(hid_t group, const char *path, const char 
 
 static status_t dedispersed_read_delays(hid_t file, const char *path, struct dedispersed *to)
 {
-    status_t st = STATUS_OK;
     static const char name[] = "provenance/delays";
-    struct h5_dataset delays = {0};
+    SCOPED(h5_dataset_close) struct h5_dataset delays = {0};
     to->ndelays = to->ndms * to->nchannels;
-    TRY_OUT(h5_dataset_open(file, path, name, &delays));
-    REQUIRE_OUT(delays.count == to->ndelays, STATUS_DATA,
-                "%s: its delays are not those of %zu DMs and %zu channels", path, to->ndms,
-                to->nchannels);
-    TRY_OUT(memory_zeroed(to->ndelays, sizeof *to->delays, "delays", &to->delays));
-    TRY_OUT(h5_dataset_read(&delays, path, name, H5T_NATIVE_UINT32, to->ndelays, to->delays));
-out:
-    h5_dataset_close(&delays);
-    return st;
+    TRY(h5_dataset_open(file, path, name, &delays));
+    REQUIRE(delays.count == to->ndelays, STATUS_DATA,
+            "%s: its delays are not those of %zu DMs and %zu channels", path, to->ndms,
+            to->nchannels);
+    TRY(memory_zeroed(to->ndelays, sizeof *to->delays, "delays", &to->delays));
+    return h5_dataset_read(&delays, path, name, H5T_NATIVE_UINT32, to->ndelays, to->delays);
 }
 
 static status_t dedispersed_inspect(hid_t file, struct product *product)
@@ -274,27 +255,22 @@ static status_t candidates_put_words(hid_t data, const struct dedispersed_search
 
 static status_t candidates_put_peaks(hid_t file, const struct product_spec *product)
 {
-    status_t st = STATUS_OK;
     const struct dedispersed_spec *spec = product->series;
     const hsize_t dims[2] = {spec->delays->ndms, spec->times};
     const struct parts_field fields[] = {{"snr", offsetof(struct peak, snr), H5T_IEEE_F32LE},
                                          {"width", offsetof(struct peak, width), H5T_STD_U16LE},
                                          {"offset", offsetof(struct peak, offset), H5T_STD_U8LE},
                                          {"above", offsetof(struct peak, above), H5T_STD_U8LE}};
-    hid_t type = -1;
-    hid_t data = -1;
-    TRY_OUT(parts_scale_f64(file, "dm", spec->dms, dims[0], "pc cm-3", "dispersion measure"));
-    TRY_OUT(parts_scale_time(file, dims[1], &spec->input->sky,
-                             "the middle of a cell, at the reference frequency"));
-    TRY_OUT(parts_compound(sizeof(struct peak), fields, 4, "peaks", &type));
-    TRY_OUT(packed_rows_create(file, product, "peaks", type, 2, dims, &data));
-    TRY_OUT(candidates_put_words(data, &spec->search));
-    TRY_OUT(parts_attach(file, data, "dm", 0, "dm"));
-    TRY_OUT(parts_attach(file, data, "time", 1, "time"));
-out:
-    h5_close(data);
-    h5_close(type);
-    return st;
+    SCOPED(h5_close_at) hid_t type = -1;
+    SCOPED(h5_close_at) hid_t data = -1;
+    TRY(parts_scale_f64(file, "dm", spec->dms, dims[0], "pc cm-3", "dispersion measure"));
+    TRY(parts_scale_time(file, dims[1], &spec->input->sky,
+                         "the middle of a cell, at the reference frequency"));
+    TRY(parts_compound(sizeof(struct peak), fields, 4, "peaks", &type));
+    TRY(packed_rows_create(file, product, "peaks", type, 2, dims, &data));
+    TRY(candidates_put_words(data, &spec->search));
+    TRY(parts_attach(file, data, "dm", 0, "dm"));
+    return parts_attach(file, data, "time", 1, "time");
 }
 
 static status_t candidates_describe(hid_t file, const struct product_spec *spec,
@@ -309,14 +285,11 @@ static status_t candidates_describe(hid_t file, const struct product_spec *spec,
 
 static status_t candidates_inspect(hid_t file, struct product *product)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset table = {0};
-    TRY_OUT(h5_dataset_open(file, product->path, "candidates", &table));
+    SCOPED(h5_dataset_close) struct h5_dataset table = {0};
+    TRY(h5_dataset_open(file, product->path, "candidates", &table));
     product->candidates = table.count;
     product->integrate = 1;
-out:
-    h5_dataset_close(&table);
-    return st;
+    return STATUS_OK;
 }
 
 const struct kind candidates_kind = {.rows = "peaks",

@@ -46,19 +46,16 @@ static status_t kind_fill_frequencies(void *context, uint64_t at, uint64_t bytes
 status_t kind_find_frequencies(hid_t file, const char *path, const struct product_spec *spec,
                                uint64_t *out)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset frequency = {0};
+    SCOPED(h5_dataset_close) struct h5_dataset frequency = {0};
     *out = 0;
     if (kind_of(spec->kind)->is_archive || spec->series || spec->omits_frequencies) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(h5_dataset_open(file, path, "frequency", &frequency));
+    TRY(h5_dataset_open(file, path, "frequency", &frequency));
     haddr_t at = h5_offset(frequency.id);
-    REQUIRE_OUT(at != HADDR_UNDEF, STATUS_DATA, "%s: /frequency has no place", path);
+    REQUIRE(at != HADDR_UNDEF, STATUS_DATA, "%s: /frequency has no place", path);
     *out = at;
-out:
-    h5_dataset_close(&frequency);
-    return st;
+    return STATUS_OK;
 }
 
 status_t product_put_frequencies(int fd, const char *path, const struct product_spec *spec,

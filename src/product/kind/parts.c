@@ -17,34 +17,27 @@ static const char crc_convention[] =
 
 status_t parts_attach(hid_t file, hid_t data, const char *scale, unsigned dim, const char *label)
 {
-    status_t st = STATUS_OK;
-    hid_t dataset = H5Dopen2(file, scale, H5P_DEFAULT);
-    H5_TRY_OUT(dataset, "scale %s cannot be opened", scale);
-    TRY_OUT(h5_attach_scale(data, dataset, scale, (int)dim));
-    TRY_OUT(label[0] ? h5_put_label(data, (int)dim, label) : STATUS_OK);
-out:
-    h5_close(dataset);
-    return st;
+    SCOPED(h5_close_at) hid_t dataset = H5Dopen2(file, scale, H5P_DEFAULT);
+    H5_TRY(dataset, "scale %s cannot be opened", scale);
+    TRY(h5_attach_scale(data, dataset, scale, (int)dim));
+    return label[0] ? h5_put_label(data, (int)dim, label) : STATUS_OK;
 }
 
 status_t parts_make(hid_t at, const struct parts_set *set, hid_t *out)
 {
-    status_t st = STATUS_OK;
-    hid_t native = H5Tget_native_type(set->type, H5T_DIR_ASCEND);
-    TRY_OUT(h5_create_dataset(at, set->name, set->type, set->rank, set->dims, out));
+    SCOPED(h5_close_at) hid_t native = H5Tget_native_type(set->type, H5T_DIR_ASCEND);
+    TRY(h5_create_dataset(at, set->name, set->type, set->rank, set->dims, out));
     if (set->values) {
-        H5_TRY_OUT(H5Dwrite(*out, native, H5S_ALL, H5S_ALL, H5P_DEFAULT, set->values),
-                   "%s cannot be written", set->name);
+        H5_TRY(H5Dwrite(*out, native, H5S_ALL, H5S_ALL, H5P_DEFAULT, set->values),
+               "%s cannot be written", set->name);
     }
-    TRY_OUT(set->is_scale ? h5_make_scale(*out, set->name) : STATUS_OK);
-    TRY_OUT(h5_put_text(*out, "units", set->units));
-    TRY_OUT(h5_put_text(*out, "long_name", set->long_name));
+    TRY(set->is_scale ? h5_make_scale(*out, set->name) : STATUS_OK);
+    TRY(h5_put_text(*out, "units", set->units));
+    TRY(h5_put_text(*out, "long_name", set->long_name));
     for (unsigned i = 0; i < PARTS_DIMS && set->scales[i]; i++) {
-        TRY_OUT(parts_attach(at, *out, set->scales[i], i, set->labels[i]));
+        TRY(parts_attach(at, *out, set->scales[i], i, set->labels[i]));
     }
-out:
-    h5_close(native);
-    return st;
+    return STATUS_OK;
 }
 
 status_t parts_put(hid_t at, const struct parts_set *set)
@@ -58,17 +51,13 @@ status_t parts_put(hid_t at, const struct parts_set *set)
 status_t parts_write(hid_t dataset, const char *name, hid_t type, int rank, const hsize_t *start,
                      const hsize_t *size, const void *values)
 {
-    status_t st = STATUS_OK;
-    hid_t memory = H5Screate_simple(rank, size, NULL);
-    hid_t space = H5Dget_space(dataset);
-    H5_TRY_OUT(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
-               "%s cannot be written", name);
-    H5_TRY_OUT(H5Dwrite(dataset, type, memory, space, H5P_DEFAULT, values), "%s cannot be written",
-               name);
-out:
-    h5_close(memory);
-    h5_close(space);
-    return st;
+    SCOPED(h5_close_at) hid_t memory = H5Screate_simple(rank, size, NULL);
+    SCOPED(h5_close_at) hid_t space = H5Dget_space(dataset);
+    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
+           "%s cannot be written", name);
+    H5_TRY(H5Dwrite(dataset, type, memory, space, H5P_DEFAULT, values), "%s cannot be written",
+           name);
+    return STATUS_OK;
 }
 
 status_t parts_put_list(hid_t at, const char *name, hid_t type, int rank, hsize_t count,
@@ -120,18 +109,15 @@ static status_t parts_scale_words(hid_t file, const char *name, const double *va
                                   const char *units, const char *long_name,
                                   const struct parts_word *words)
 {
-    status_t st = STATUS_OK;
     const struct parts_set set = {
         name,           H5T_IEEE_F64LE,        1, {count}, values, .is_scale = 1,
         .units = units, .long_name = long_name};
-    hid_t dataset = -1;
-    TRY_OUT(parts_make(file, &set, &dataset));
+    SCOPED(h5_close_at) hid_t dataset = -1;
+    TRY(parts_make(file, &set, &dataset));
     for (; words && words->name; words++) {
-        TRY_OUT(h5_put_text(dataset, words->name, words->value));
+        TRY(h5_put_text(dataset, words->name, words->value));
     }
-out:
-    h5_close(dataset);
-    return st;
+    return STATUS_OK;
 }
 
 status_t parts_scale_f64(hid_t file, const char *name, const double *values, hsize_t count,
@@ -143,16 +129,12 @@ status_t parts_scale_f64(hid_t file, const char *name, const double *values, hsi
 status_t parts_scale_steps(hid_t file, const char *name, struct time_axis axis, hsize_t count,
                            const char *units, const char *long_name)
 {
-    status_t st = STATUS_OK;
-    double *values = NULL;
-    TRY_OUT(memory_zeroed((size_t)count, sizeof *values, name, &values));
+    SCOPED(free_at) double *values = NULL;
+    TRY(memory_zeroed((size_t)count, sizeof *values, name, &values));
     for (hsize_t i = 0; i < count; i++) {
         values[i] = axis.first + (double)i * axis.step;
     }
-    TRY_OUT(parts_scale_f64(file, name, values, count, units, long_name));
-out:
-    free(values);
-    return st;
+    return parts_scale_f64(file, name, values, count, units, long_name);
 }
 
 status_t parts_pack_texts(const char *name, char *const *texts, hsize_t count, size_t least,
@@ -237,17 +219,13 @@ status_t parts_reserve_count(hid_t group, const char *name, const char *long_nam
 
 status_t parts_reserve_counts(hid_t group, const struct product_place *place)
 {
-    status_t st = STATUS_OK;
-    hid_t crc = -1;
+    SCOPED(h5_close_at) hid_t crc = -1;
     hsize_t spans = spans_count(place);
-    TRY_OUT(parts_reserve_count(group, "missing_samples",
-                                "samples found missing while reading, all streams"));
-    TRY_OUT(h5_create_dataset(group, "crc32", H5T_STD_U32LE, 1, &spans, &crc));
-    TRY_OUT(h5_put_u64(crc, "span_rows", place->span_rows));
-    TRY_OUT(h5_put_text(crc, "long_name", crc_convention));
-out:
-    h5_close(crc);
-    return st;
+    TRY(parts_reserve_count(group, "missing_samples",
+                            "samples found missing while reading, all streams"));
+    TRY(h5_create_dataset(group, "crc32", H5T_STD_U32LE, 1, &spans, &crc));
+    TRY(h5_put_u64(crc, "span_rows", place->span_rows));
+    return h5_put_text(crc, "long_name", crc_convention);
 }
 
 status_t parts_reserve_holes(hid_t group, const struct product_place *place)
@@ -276,45 +254,39 @@ status_t parts_put_coherent(hid_t file, const struct archive *archive, const dou
 
 status_t parts_make_group(hid_t file, const char *name, unsigned links, hid_t *out)
 {
-    status_t st = STATUS_OK;
-    hid_t plist = H5Pcreate(H5P_GROUP_CREATE);
-    H5_TRY_OUT(H5Pset_obj_track_times(plist, 0), "group %s cannot be made", name);
-    H5_TRY_OUT(links > 0 ? H5Pset_link_phase_change(plist, links, 0)
-                         : H5Pset_attr_phase_change(plist, 0, 0),
-               "group %s cannot be made", name);
+    SCOPED(h5_close_at) hid_t plist = H5Pcreate(H5P_GROUP_CREATE);
+    H5_TRY(H5Pset_obj_track_times(plist, 0), "group %s cannot be made", name);
+    H5_TRY(links > 0 ? H5Pset_link_phase_change(plist, links, 0)
+                     : H5Pset_attr_phase_change(plist, 0, 0),
+           "group %s cannot be made", name);
     *out = H5Gcreate2(file, name, H5P_DEFAULT, plist, H5P_DEFAULT);
-    H5_TRY_OUT(*out, "group %s cannot be made", name);
-out:
-    h5_close(plist);
-    return st;
+    H5_TRY(*out, "group %s cannot be made", name);
+    return STATUS_OK;
 }
 
 status_t parts_begin_provenance(hid_t file, const struct product_spec *spec, hid_t *out)
 {
-    status_t st = STATUS_OK;
     char libraries[96];
     unsigned version[3] = {0};
-    hid_t group = -1;
-    TRY_OUT(parts_make_group(file, "provenance", 0, &group));
+    SCOPED(h5_close_at) hid_t group = -1;
+    TRY(parts_make_group(file, "provenance", 0, &group));
     H5get_libversion(&version[0], &version[1], &version[2]);
     snprintf(libraries, sizeof libraries, "HDF5 %u.%u.%u", version[0], version[1], version[2]);
-    TRY_OUT(h5_put_text(group, "software", "voltmill"));
-    TRY_OUT(h5_put_text(group, "version", VOLTMILL_VERSION));
+    TRY(h5_put_text(group, "software", "voltmill"));
+    TRY(h5_put_text(group, "version", VOLTMILL_VERSION));
     if (codec_library(spec->compression)) {
         size_t length = strlen(libraries);
         snprintf(libraries + length, sizeof libraries - length, ", %s",
                  codec_library(spec->compression));
     }
-    TRY_OUT(h5_put_text(group, "libraries", libraries));
-    TRY_OUT(h5_put_text(group, "job", spec->job_text));
-    TRY_OUT(h5_put_text(group, "arithmetic", spec->arithmetic));
-    TRY_OUT(h5_put_text(group, "inputs", spec->inputs ? spec->inputs : ""));
+    TRY(h5_put_text(group, "libraries", libraries));
+    TRY(h5_put_text(group, "job", spec->job_text));
+    TRY(h5_put_text(group, "arithmetic", spec->arithmetic));
+    TRY(h5_put_text(group, "inputs", spec->inputs ? spec->inputs : ""));
     const char *assumed = spec->series ? spec->series->input->assumed : spec->archive->assumed;
-    TRY_OUT(h5_put_text(group, "assumed", assumed));
+    TRY(h5_put_text(group, "assumed", assumed));
     *out = h5_move(&group);
-out:
-    h5_close(group);
-    return st;
+    return STATUS_OK;
 }
 
 status_t parts_put_sky(hid_t file, const struct sky *sky)
@@ -364,11 +336,7 @@ status_t parts_need_u64(hid_t object, const char *where, const char *name, uint6
 
 status_t parts_need_count(hid_t at, const char *where, const char *name, uint64_t *value)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset count = {0};
-    TRY_OUT(h5_dataset_open(at, where, name, &count));
-    TRY_OUT(h5_dataset_read(&count, where, name, H5T_NATIVE_UINT64, 1, value));
-out:
-    h5_dataset_close(&count);
-    return st;
+    SCOPED(h5_dataset_close) struct h5_dataset count = {0};
+    TRY(h5_dataset_open(at, where, name, &count));
+    return h5_dataset_read(&count, where, name, H5T_NATIVE_UINT64, 1, value);
 }

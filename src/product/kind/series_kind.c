@@ -61,20 +61,17 @@ static void band_of_table(const double *hertz, size_t count, struct series_band 
 
 static status_t band_read_table(const struct series *series, struct series_band *band)
 {
-    status_t st = STATUS_OK;
-    double *hertz = NULL;
+    SCOPED(free_at) double *hertz = NULL;
     size_t count = 0;
-    TRY_OUT(h5_read_f64s(series->file, series->path, "provenance/frequency", &hertz, &count));
-    REQUIRE_OUT(count > 0, STATUS_DATA, "%s: /provenance/frequency is empty", series->path);
+    TRY(h5_read_f64s(series->file, series->path, "provenance/frequency", &hertz, &count));
+    REQUIRE(count > 0, STATUS_DATA, "%s: /provenance/frequency is empty", series->path);
     for (size_t i = 0; i < count; i++) {
-        REQUIRE_OUT(isfinite(hertz[i]) && hertz[i] > 0, STATUS_DATA,
-                    "%s: channel %zu lies at %g Hz, expected a frequency above 0", series->path, i,
-                    hertz[i]);
+        REQUIRE(isfinite(hertz[i]) && hertz[i] > 0, STATUS_DATA,
+                "%s: channel %zu lies at %g Hz, expected a frequency above 0", series->path, i,
+                hertz[i]);
     }
     band_of_table(hertz, count, band);
-out:
-    free(hertz);
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads the frequency that the times refer to, and the dispersion constant. */
@@ -95,9 +92,8 @@ static status_t band_read_reference(hid_t group, const struct series *series,
 /* Settles `band` when the header is known, for series_open(). Fails with DATA. */
 static status_t series_read_band(struct series *series)
 {
-    status_t st = STATUS_OK;
     struct series_band *band = &series->band;
-    hid_t group = -1;
+    SCOPED(h5_close_at) hid_t group = -1;
     const struct sigproc *header = &series->header;
     uint64_t nchans = max_u64(header->nchans, 1);
     double last = header->fch1 + (double)(nchans - 1) * header->foff;
@@ -108,19 +104,16 @@ static status_t series_read_band(struct series *series)
                                  .held = nchans,
                                  .channels = nchans,
                                  .is_even = 1};
-    TRY_OUT(h5_has(series->file, series->path, "provenance", &is_there));
+    TRY(h5_has(series->file, series->path, "provenance", &is_there));
     if (is_there) {
         group = H5Gopen2(series->file, "provenance", H5P_DEFAULT);
-        H5_TRY_OUT(group, "%s: /provenance cannot be opened", series->path);
+        H5_TRY(group, "%s: /provenance cannot be opened", series->path);
     }
-    TRY_OUT(h5_has(series->file, series->path, "provenance/frequency", &is_there));
-    TRY_OUT(is_there ? band_read_table(series, band) : STATUS_OK);
+    TRY(h5_has(series->file, series->path, "provenance/frequency", &is_there));
+    TRY(is_there ? band_read_table(series, band) : STATUS_OK);
     band->reference_mhz = band->high_mhz;
     band->constant = dispersion_default_constant;
-    TRY_OUT(group >= 0 ? band_read_reference(group, series, band) : STATUS_OK);
-out:
-    h5_close(group);
-    return st;
+    return group >= 0 ? band_read_reference(group, series, band) : STATUS_OK;
 }
 
 enum { CACHE_BYTES = 64 << 20, CACHE_SLOTS = 12421 };
@@ -143,23 +136,19 @@ void series_destroy(struct series *series)
 
 static status_t series_open_data(struct series *series)
 {
-    status_t st = STATUS_OK;
-    hid_t access = -1;
+    SCOPED(h5_close_at) hid_t access = -1;
     int is_there = 0;
-    TRY_OUT(h5_has(series->file, series->path, "dedispersed", &is_there));
-    REQUIRE_OUT(is_there, STATUS_DATA, "%s is no dedispersed product: it %s", series->path,
-                holds_what(series->file));
+    TRY(h5_has(series->file, series->path, "dedispersed", &is_there));
+    REQUIRE(is_there, STATUS_DATA, "%s is no dedispersed product: it %s", series->path,
+            holds_what(series->file));
     access = H5Pcreate(H5P_DATASET_ACCESS);
-    H5_TRY_OUT(H5Pset_chunk_cache(access, CACHE_SLOTS, CACHE_BYTES, 1), "%s: no cache",
-               series->path);
+    H5_TRY(H5Pset_chunk_cache(access, CACHE_SLOTS, CACHE_BYTES, 1), "%s: no cache", series->path);
     hid_t data = H5Dopen2(series->file, "dedispersed", access);
-    H5_TRY_OUT(data, "%s: /dedispersed cannot be opened", series->path);
-    TRY_OUT(h5_dataset_of(data, series->path, &series->data));
-    TRY_OUT(h5_refuse_external(data, series->path, "/dedispersed"));
+    H5_TRY(data, "%s: /dedispersed cannot be opened", series->path);
+    TRY(h5_dataset_of(data, series->path, &series->data));
+    TRY(h5_refuse_external(data, series->path, "/dedispersed"));
     h5_try_chunks(data, series->path, "/dedispersed");
-out:
-    h5_close(access);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t series_read_shape(struct series *series)
@@ -199,25 +188,22 @@ static status_t series_note_missing(struct series *series, const char *name)
 /* The distance of the first two time stamps; 0 when there are none. */
 static status_t series_tsamp_of_times(struct series *series, double *tsamp)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset stamps = {0};
+    SCOPED(h5_dataset_close) struct h5_dataset stamps = {0};
     const hsize_t start = 0;
     const hsize_t count = 2;
     double times[2] = {0, 0};
     int is_there = 0;
-    TRY_OUT(h5_has(series->file, series->path, "time", &is_there));
+    TRY(h5_has(series->file, series->path, "time", &is_there));
     if (series->samples >= 2 && is_there) {
-        TRY_OUT(h5_dataset_open(series->file, series->path, "time", &stamps));
-        TRY_OUT(h5_refuse_external(stamps.id, series->path, "time"));
-        REQUIRE_OUT(stamps.rank == 1 && stamps.count == series->samples, STATUS_DATA,
-                    "%s: /time is not that of the series", series->path);
-        TRY_OUT(h5_dataset_read_part(&stamps, &start, &count, H5T_NATIVE_DOUBLE, times, "%s: /time",
-                                     series->path));
+        TRY(h5_dataset_open(series->file, series->path, "time", &stamps));
+        TRY(h5_refuse_external(stamps.id, series->path, "time"));
+        REQUIRE(stamps.rank == 1 && stamps.count == series->samples, STATUS_DATA,
+                "%s: /time is not that of the series", series->path);
+        TRY(h5_dataset_read_part(&stamps, &start, &count, H5T_NATIVE_DOUBLE, times, "%s: /time",
+                                 series->path));
     }
     *tsamp = times[1] - times[0];
-out:
-    h5_dataset_close(&stamps);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t series_read_tsamp(struct series *series)
@@ -260,17 +246,14 @@ static status_t series_read_numbers(struct series *series)
 
 static status_t series_read_start(struct series *series)
 {
-    status_t st = STATUS_OK;
     struct start start;
-    char *assumed = NULL;
+    SCOPED(free_at) char *assumed = NULL;
     double tsamp = series->header.tsamp;
-    TRY_OUT(start_read(series->file, series->path, series->header.tstart, tsamp, &start, &assumed));
+    TRY(start_read(series->file, series->path, series->header.tstart, tsamp, &start, &assumed));
     assumed_say(series->path, assumed);
     series->has_start = start.is_known;
     series->start = utc_add(start.utc, start.first_time - tsamp / 2);
-out:
-    free(assumed);
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads a text attribute of the dataset or, perhaps by another name, of the root. */
@@ -318,24 +301,21 @@ static status_t series_read_words(struct series *series)
 
 static status_t series_open_here(const char *path, struct series **out)
 {
-    status_t st = STATUS_OK;
-    struct series *series = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *series, "series", &series));
+    SCOPED(series_destroy_at) struct series *series = NULL;
+    TRY(memory_zeroed(1, sizeof *series, "series", &series));
     series->file = -1;
-    TRY_OUT(memory_text(path, &series->path));
-    TRY_OUT(h5_open_file(path, &series->file));
-    TRY_OUT(series_open_data(series));
-    TRY_OUT(series_read_shape(series));
-    TRY_OUT(series_read_dms(series));
-    TRY_OUT(series_read_tsamp(series));
-    TRY_OUT(series_read_numbers(series));
-    TRY_OUT(series_read_start(series));
-    TRY_OUT(series_read_words(series));
-    TRY_OUT(series_read_band(series));
+    TRY(memory_text(path, &series->path));
+    TRY(h5_open_file(path, &series->file));
+    TRY(series_open_data(series));
+    TRY(series_read_shape(series));
+    TRY(series_read_dms(series));
+    TRY(series_read_tsamp(series));
+    TRY(series_read_numbers(series));
+    TRY(series_read_start(series));
+    TRY(series_read_words(series));
+    TRY(series_read_band(series));
     *out = memory_move(&series);
-out:
-    series_destroy(series);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t series_describe(const struct apart_request *request, void **out)

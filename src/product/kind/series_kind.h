@@ -39,6 +39,7 @@ struct series {
  * neither tsamp nor times; with DEVICE, STOPPED. */
 status_t series_open(const char *path, struct series **out);
 void series_destroy(struct series *series); /* takes NULL */
+SCOPED_END(series_destroy, struct series *)
 extern const struct description series_description;
 
 /* Reads samples first .. first + count - 1 of DM number `dm`, from 0, into out [count]. Fails with

@@ -56,15 +56,11 @@ static status_t header_put_number(hid_t header, const char *name, double value)
 
 static status_t header_put_text(hid_t header, const char *name, const char *value)
 {
-    status_t st = STATUS_OK;
-    hid_t type = H5Tcopy(H5T_C_S1);
-    H5_TRY_OUT(H5Tset_size(type, max_u64(strlen(value), 1)), "%s cannot be written", name);
-    H5_TRY_OUT(H5Tset_strpad(type, H5T_STR_NULLPAD), "%s cannot be written", name);
-    H5_TRY_OUT(H5Tset_cset(type, H5T_CSET_UTF8), "%s cannot be written", name);
-    TRY_OUT(header_put(header, name, type, value));
-out:
-    h5_close(type);
-    return st;
+    SCOPED(h5_close_at) hid_t type = H5Tcopy(H5T_C_S1);
+    H5_TRY(H5Tset_size(type, max_u64(strlen(value), 1)), "%s cannot be written", name);
+    H5_TRY(H5Tset_strpad(type, H5T_STR_NULLPAD), "%s cannot be written", name);
+    H5_TRY(H5Tset_cset(type, H5T_CSET_UTF8), "%s cannot be written", name);
+    return header_put(header, name, type, value);
 }
 
 /* Makes the type by which h5py stores a bool. */
@@ -262,104 +258,85 @@ out:
 /* Writes the phase centre, the only entry of the catalogue. */
 static status_t header_put_centre(hid_t header, const struct visibilities_centre *centre)
 {
-    status_t st = STATUS_OK;
-    hid_t catalogue = -1;
-    hid_t entry = -1;
+    SCOPED(h5_close_at) hid_t catalogue = -1;
+    SCOPED(h5_close_at) hid_t entry = -1;
     const double degree = M_PI / 180;
-    TRY_OUT(header_put_whole(header, "Nphase", 1));
-    TRY_OUT(parts_make_group(header, "phase_center_catalog", HEADER_LINKS, &catalogue));
-    TRY_OUT(parts_make_group(catalogue, "0", HEADER_LINKS, &entry));
-    TRY_OUT(header_put_text(entry, "cat_name", centre ? centre->name : "unprojected"));
-    TRY_OUT(header_put_text(entry, "cat_type", centre ? "sidereal" : "unprojected"));
-    TRY_OUT(header_put_text(entry, "cat_frame", centre ? "icrs" : "altaz"));
-    TRY_OUT(header_put_number(entry, "cat_lon", centre ? centre->ra_deg * degree : 0));
-    TRY_OUT(header_put_number(entry, "cat_lat", centre ? centre->dec_deg * degree : M_PI / 2));
-    TRY_OUT(header_put_text(entry, "info_source", "voltmill"));
-out:
-    h5_close(entry);
-    h5_close(catalogue);
-    return st;
+    TRY(header_put_whole(header, "Nphase", 1));
+    TRY(parts_make_group(header, "phase_center_catalog", HEADER_LINKS, &catalogue));
+    TRY(parts_make_group(catalogue, "0", HEADER_LINKS, &entry));
+    TRY(header_put_text(entry, "cat_name", centre ? centre->name : "unprojected"));
+    TRY(header_put_text(entry, "cat_type", centre ? "sidereal" : "unprojected"));
+    TRY(header_put_text(entry, "cat_frame", centre ? "icrs" : "altaz"));
+    TRY(header_put_number(entry, "cat_lon", centre ? centre->ra_deg * degree : 0));
+    TRY(header_put_number(entry, "cat_lat", centre ? centre->dec_deg * degree : M_PI / 2));
+    return header_put_text(entry, "info_source", "voltmill");
 }
 
 static status_t header_put_band(hid_t header, const struct product_spec *spec)
 {
-    status_t st = STATUS_OK;
-    double *numbers = NULL;
-    int64_t *windows = NULL;
+    SCOPED(free_at) double *numbers = NULL;
+    SCOPED(free_at) int64_t *windows = NULL;
     const struct archive *archive = spec->archive;
     uint64_t count = spec->frequencies;
     double width = archive_chan_width_hz(archive) / spec->bank.channels * spec->average;
-    TRY_OUT(memory_zeroed((size_t)count, sizeof *numbers, "frequencies", &numbers));
-    TRY_OUT(memory_zeroed((size_t)count, sizeof *windows, "frequencies", &windows));
+    TRY(memory_zeroed((size_t)count, sizeof *numbers, "frequencies", &numbers));
+    TRY(memory_zeroed((size_t)count, sizeof *windows, "frequencies", &windows));
     for (uint64_t i = 0; i < count; i++) {
         numbers[i] = bank_frequency(spec, i);
     }
-    TRY_OUT(parts_put_list(header, "freq_array", H5T_IEEE_F64LE, 1, count, numbers));
+    TRY(parts_put_list(header, "freq_array", H5T_IEEE_F64LE, 1, count, numbers));
     for (uint64_t i = 0; i < count; i++) {
         numbers[i] = width;
     }
-    TRY_OUT(parts_put_list(header, "channel_width", H5T_IEEE_F64LE, 1, count, numbers));
-    TRY_OUT(parts_put_list(header, "flex_spw_id_array", H5T_STD_I64LE, 1, count, windows));
-    TRY_OUT(parts_put_list(header, "spw_array", H5T_STD_I64LE, 1, 1, windows));
-    TRY_OUT(header_put_whole(header, "Nspws", 1));
-    TRY_OUT(header_put_whole(header, "Nfreqs", (int64_t)count));
-out:
-    free(numbers);
-    free(windows);
-    return st;
+    TRY(parts_put_list(header, "channel_width", H5T_IEEE_F64LE, 1, count, numbers));
+    TRY(parts_put_list(header, "flex_spw_id_array", H5T_STD_I64LE, 1, count, windows));
+    TRY(parts_put_list(header, "spw_array", H5T_STD_I64LE, 1, 1, windows));
+    TRY(header_put_whole(header, "Nspws", 1));
+    return header_put_whole(header, "Nfreqs", (int64_t)count);
 }
 
 /* Antennas that pairs have. */
 static status_t header_count_antennas(const struct visibilities_spec *v, int64_t *out)
 {
-    status_t st = STATUS_OK;
-    char *is_used = NULL;
-    TRY_OUT(memory_zeroed(v->nantennas, 1, "antennas", &is_used));
+    SCOPED(free_at) char *is_used = NULL;
+    TRY(memory_zeroed(v->nantennas, 1, "antennas", &is_used));
     *out = 0;
     for (uint32_t i = 0; i < 2 * v->npairs; i++) {
         char *used = &is_used[v->pairs[i / 2][i % 2]];
         *out += !*used;
         *used = 1;
     }
-out:
-    free(is_used);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t header_describe(hid_t file, const struct product_spec *spec, const int64_t *pols)
 {
-    status_t st = STATUS_OK;
     const struct visibilities_spec *v = spec->visibilities;
-    hid_t header = -1;
-    hid_t truth = -1;
+    SCOPED(h5_close_at) hid_t header = -1;
+    SCOPED(h5_close_at) hid_t truth = -1;
     int64_t antennas = 0;
-    TRY_OUT(header_count_antennas(v, &antennas));
-    TRY_OUT(parts_make_group(file, "Header", HEADER_LINKS, &header));
-    TRY_OUT(header_put_text(header, "version", "1.2"));
-    TRY_OUT(header_put_text(header, "vis_units", "uncalib"));
-    TRY_OUT(
-        header_put_text(header, "history",
+    TRY(header_count_antennas(v, &antennas));
+    TRY(parts_make_group(file, "Header", HEADER_LINKS, &header));
+    TRY(header_put_text(header, "version", "1.2"));
+    TRY(header_put_text(header, "vis_units", "uncalib"));
+    TRY(header_put_text(header, "history",
                         "Made by voltmill: /provenance has its version, the job and the inputs."));
-    TRY_OUT(header_put_text(header, "object_name", v->centre ? v->centre->name : "unprojected"));
-    TRY_OUT(header_put_text(header, "timesys", "UTC"));
-    TRY_OUT(header_put_text(header, "blt_order", "time, baseline"));
-    TRY_OUT(header_make_bool(&truth));
-    TRY_OUT(header_put(header, "blts_are_rectangular", truth, &(signed char){1}));
-    TRY_OUT(header_put(header, "time_axis_faster_than_bls", truth, &(signed char){0}));
-    TRY_OUT(header_put_whole(header, "Ntimes", (int64_t)spec->rows));
-    TRY_OUT(header_put_whole(header, "Nbls", v->npairs));
-    TRY_OUT(header_put_whole(header, "Nblts", (int64_t)(spec->rows * v->npairs)));
-    TRY_OUT(header_put_whole(header, "Npols", v->npols));
-    TRY_OUT(header_put_whole(header, "Nants_data", antennas));
-    TRY_OUT(parts_put_list(header, "polarization_array", H5T_STD_I64LE, 1, v->npols, pols));
-    TRY_OUT(header_put_array(header, v));
-    TRY_OUT(header_put_centre(header, v->centre));
-    TRY_OUT(header_put_band(header, spec));
-    TRY_OUT(blt_put(header, spec));
-out:
-    h5_close(truth);
-    h5_close(header);
-    return st;
+    TRY(header_put_text(header, "object_name", v->centre ? v->centre->name : "unprojected"));
+    TRY(header_put_text(header, "timesys", "UTC"));
+    TRY(header_put_text(header, "blt_order", "time, baseline"));
+    TRY(header_make_bool(&truth));
+    TRY(header_put(header, "blts_are_rectangular", truth, &(signed char){1}));
+    TRY(header_put(header, "time_axis_faster_than_bls", truth, &(signed char){0}));
+    TRY(header_put_whole(header, "Ntimes", (int64_t)spec->rows));
+    TRY(header_put_whole(header, "Nbls", v->npairs));
+    TRY(header_put_whole(header, "Nblts", (int64_t)(spec->rows * v->npairs)));
+    TRY(header_put_whole(header, "Npols", v->npols));
+    TRY(header_put_whole(header, "Nants_data", antennas));
+    TRY(parts_put_list(header, "polarization_array", H5T_STD_I64LE, 1, v->npols, pols));
+    TRY(header_put_array(header, v));
+    TRY(header_put_centre(header, v->centre));
+    TRY(header_put_band(header, spec));
+    return blt_put(header, spec);
 }
 
 static status_t data_describe(hid_t file, const struct product_spec *spec, const int64_t *pols)
@@ -427,15 +404,12 @@ static status_t visibilities_describe(hid_t file, const struct product_spec *spe
 
 static status_t visibilities_inspect(hid_t file, struct product *product)
 {
-    status_t st = STATUS_OK;
     const char *path = product->path;
-    struct h5_dataset antennas = {0};
-    TRY_OUT(bank_inspect(file, product));
-    TRY_OUT(h5_dataset_open(file, path, "Header/antenna_numbers", &antennas));
+    SCOPED(h5_dataset_close) struct h5_dataset antennas = {0};
+    TRY(bank_inspect(file, product));
+    TRY(h5_dataset_open(file, path, "Header/antenna_numbers", &antennas));
     product->array.stations = (uint32_t)min_u64(antennas.count, UINT32_MAX);
-out:
-    h5_dataset_close(&antennas);
-    return st;
+    return STATUS_OK;
 }
 
 const struct kind visibilities_kind = {.rows = rows_name,

@@ -52,21 +52,17 @@ static status_t voltages_list_gaps(const struct product_spec *spec, struct volta
 static status_t voltages_put_provenance(hid_t file, const struct product_spec *spec,
                                         const struct product_place *place)
 {
-    status_t st = STATUS_OK;
-    hid_t group = -1;
-    TRY_OUT(parts_begin_provenance(file, spec, &group));
-    TRY_OUT(h5_put_i32(group, "format_version", PRODUCT_VERSION));
-    TRY_OUT(h5_put_text(group, "time_convention", time_convention));
-    TRY_OUT(h5_put_text(group, "stored_convention", stored_convention));
-    TRY_OUT(h5_put_text(group, "missing_convention", missing_convention));
-    TRY_OUT(h5_put_text(group, "filters", spec->filters));
-    TRY_OUT(h5_put_u64(group, "gap_samples", spec->gap_samples));
-    TRY_OUT(parts_reserve_counts(group, place));
-    TRY_OUT(parts_reserve_count(group, "clipped_samples",
-                                "numbers that did not fit what they are stored as"));
-out:
-    h5_close(group);
-    return st;
+    SCOPED(h5_close_at) hid_t group = -1;
+    TRY(parts_begin_provenance(file, spec, &group));
+    TRY(h5_put_i32(group, "format_version", PRODUCT_VERSION));
+    TRY(h5_put_text(group, "time_convention", time_convention));
+    TRY(h5_put_text(group, "stored_convention", stored_convention));
+    TRY(h5_put_text(group, "missing_convention", missing_convention));
+    TRY(h5_put_text(group, "filters", spec->filters));
+    TRY(h5_put_u64(group, "gap_samples", spec->gap_samples));
+    TRY(parts_reserve_counts(group, place));
+    return parts_reserve_count(group, "clipped_samples",
+                               "numbers that did not fit what they are stored as");
 }
 
 static status_t voltages_describe_product(hid_t file, const struct product_spec *spec,
@@ -91,26 +87,22 @@ out:
 /* Reads the sample format of /voltages. */
 static status_t voltages_read_samples(hid_t file, struct product *product)
 {
-    status_t st = STATUS_OK;
     const char *path = product->path;
-    struct h5_dataset data = {0};
-    char *domain = NULL;
+    SCOPED(h5_dataset_close) struct h5_dataset data = {0};
+    SCOPED(free_at) char *domain = NULL;
     int found = 0;
     product->scale = 1;
-    TRY_OUT(h5_dataset_open(file, path, "voltages", &data));
-    TRY_OUT(h5_get_text(data.id, path, "domain", &domain, &found));
+    TRY(h5_dataset_open(file, path, "voltages", &data));
+    TRY(h5_get_text(data.id, path, "domain", &domain, &found));
     product->is_complex = found && strcmp(domain, "complex") == 0;
-    TRY_OUT(parts_need_f64(data.id, path, "sample_rate_hz", &product->bank.sample_rate_hz));
-    TRY_OUT(h5_get_f64(data.id, path, "scale", &product->scale, &found));
+    TRY(parts_need_f64(data.id, path, "sample_rate_hz", &product->bank.sample_rate_hz));
+    TRY(h5_get_f64(data.id, path, "scale", &product->scale, &found));
     /* Numbers of the last dimension: both parts of a sample, or coarse channels. */
     uint64_t parts = product->is_complex ? 2 : 1;
     uint64_t numbers = product->streams * product->frequencies;
     product->bits = (uint32_t)(8 * product->place.row_bytes / max_u64(numbers, 1));
     product->frequencies = numbers / parts;
-out:
-    h5_dataset_close(&data);
-    free(domain);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t voltages_inspect(hid_t file, struct product *product)

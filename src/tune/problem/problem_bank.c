@@ -52,22 +52,19 @@ static double bank_factor(const struct channelise_spec *spec, uint32_t i)
 
 status_t bank_scale(channelise_t *stage, const struct channelise_spec *spec)
 {
-    status_t st = STATUS_OK;
     const size_t lines = (size_t)spec->nstreams * spec->nchannels;
-    float *factors = NULL;
+    SCOPED(free_at) float *factors = NULL;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         if (spec->outputs[i].bits) {
             free(memory_move(&factors));
-            TRY_OUT(memory_zeroed(lines, sizeof *factors, "scales", &factors));
+            TRY(memory_zeroed(lines, sizeof *factors, "scales", &factors));
             for (size_t k = 0; k < lines; k++) {
                 factors[k] = (float)bank_factor(spec, i);
             }
-            TRY_OUT(channelise_scale(stage, i, spec->nstreams, factors));
+            TRY(channelise_scale(stage, i, spec->nstreams, factors));
         }
     }
-out:
-    free(factors);
-    return st;
+    return STATUS_OK;
 }
 
 status_t bank_create(struct bank *bank)
@@ -324,7 +321,7 @@ void bank_window_free(struct bank_window *window)
 static status_t bank_expect_window(struct bank *bank, backend_t *reference,
                                    struct bank_window *window)
 {
-    status_t st = STATUS_OK;
+    SCOPED(bank_end)
     struct bank one = {.backend = reference,
                        .spec = bank->spec,
                        .spectra = window->spectra,
@@ -338,40 +335,35 @@ static status_t bank_expect_window(struct bank *bank, backend_t *reference,
     for (uint32_t i = 0; i < one.spec.noutputs; i++) {
         one.spec.outputs[i].bits = 0;
     }
-    TRY_OUT(bank_lay_out(&one));
-    TRY_OUT(bank_allocate(&one, 1));
-    TRY_OUT(channelise_create(reference, &one.spec, &one.stage));
-    TRY_OUT(buffer_get(bank->slots[0].in, &samples));
-    TRY_OUT(buffer_get(one.slots[0].in, &data));
+    TRY(bank_lay_out(&one));
+    TRY(bank_allocate(&one, 1));
+    TRY(channelise_create(reference, &one.spec, &one.stage));
+    TRY(buffer_get(bank->slots[0].in, &samples));
+    TRY(buffer_get(one.slots[0].in, &data));
     for (uint32_t i = 0; i < one.spec.nstreams; i++) {
         memcpy((char *)data + one.re[i],
                (const char *)samples + bank->re[window->stream + i] +
                    window->first * channelise_hop(&one.spec) * one.step,
                (size_t)one.in_bytes / one.spec.nstreams);
     }
-    TRY_OUT(bank_run_alone(&one, &unused));
+    TRY(bank_run_alone(&one, &unused));
     for (uint32_t i = 0; i < one.spec.noutputs; i++) {
         size_t floats = bank_rows(&one.spec, i, window->spectra) * bank_row_floats(&one.spec, i);
-        TRY_OUT(memory_zeroed(floats, sizeof(float), "a trial", &window->rows[i]));
-        TRY_OUT(buffer_get(one.slots[0].out[i], &data));
+        TRY(memory_zeroed(floats, sizeof(float), "a trial", &window->rows[i]));
+        TRY(buffer_get(one.slots[0].out[i], &data));
         memcpy(window->rows[i], data, floats * sizeof(float));
     }
-out:
-    bank_end(&one);
-    return st;
+    return STATUS_OK;
 }
 
 status_t bank_expect(struct bank *bank, struct bank_window *windows, uint32_t count)
 {
-    status_t st = STATUS_OK;
-    backend_t *reference = NULL;
-    TRY_OUT(bank_open_reference(&reference));
+    SCOPED(backend_close_at) backend_t *reference = NULL;
+    TRY(bank_open_reference(&reference));
     for (uint32_t w = 0; w < count; w++) {
-        TRY_OUT(bank_expect_window(bank, reference, &windows[w]));
+        TRY(bank_expect_window(bank, reference, &windows[w]));
     }
-out:
-    backend_close(reference);
-    return st;
+    return STATUS_OK;
 }
 
 /* Finds a window's row in slot 0. */
@@ -430,12 +422,11 @@ static void bank_nearest(const struct channelise_spec *spec, uint32_t i, const v
 status_t bank_compare(struct bank *bank, const struct bank_window *windows, uint32_t count,
                       double most, struct agreement *agreement, uint32_t *wrong)
 {
-    status_t st = STATUS_OK;
     const struct channelise_spec *spec = &bank->spec;
-    float *nearest = NULL;
+    SCOPED(free_at) float *nearest = NULL;
     *wrong = 0;
-    TRY_OUT(memory_zeroed((size_t)2 * bank_unit(spec) * spec->nchannels, 2 * sizeof *nearest,
-                          "a row", &nearest));
+    TRY(memory_zeroed((size_t)2 * bank_unit(spec) * spec->nchannels, 2 * sizeof *nearest, "a row",
+                      &nearest));
     for (const struct bank_window *w = windows; w < windows + count; w++) {
         for (uint32_t i = 0; i < spec->noutputs; i++) {
             const struct channelise_output *what = &spec->outputs[i];
@@ -443,7 +434,7 @@ status_t bank_compare(struct bank *bank, const struct bank_window *windows, uint
                 struct agreement one = {0};
                 const float *expected = w->rows[i] + row * bank_row_floats(spec, i);
                 void *data = NULL;
-                TRY_OUT(bank_row(bank, w, i, row, &data));
+                TRY(bank_row(bank, w, i, row, &data));
                 const float *found = what->bits ? nearest : data;
                 if (what->bits) {
                     bank_nearest(spec, i, data, expected, nearest);
@@ -454,7 +445,5 @@ status_t bank_compare(struct bank *bank, const struct bank_window *windows, uint
             }
         }
     }
-out:
-    free(nearest);
-    return st;
+    return STATUS_OK;
 }

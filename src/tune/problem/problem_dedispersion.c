@@ -101,21 +101,18 @@ static status_t trial_expect(dedispersion_trial_t *trial)
 status_t dedispersion_trial_create(backend_t *backend, const struct dedisperse_spec *spec,
                                    dedispersion_trial_t **out)
 {
-    status_t st = STATUS_OK;
-    dedispersion_trial_t *trial = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *trial, "a trial", &trial));
+    SCOPED(dedispersion_trial_destroy_at) dedispersion_trial_t *trial = NULL;
+    TRY(memory_zeroed(1, sizeof *trial, "a trial", &trial));
     trial->backend = backend;
     trial->spec = *spec;
     trial->spec.is_timed = 1;
     trial->samples = spec->max_samples;
     trial->stride = ceil_div_u64(trial->samples, 32) * 32;
-    TRY_OUT(trial_fill(trial));
-    TRY_OUT(buffer_create(backend, BUFFER_OUT, spec->delays->ndms * trial->stride * sizeof(float),
-                          &trial->out));
+    TRY(trial_fill(trial));
+    TRY(buffer_create(backend, BUFFER_OUT, spec->delays->ndms * trial->stride * sizeof(float),
+                      &trial->out));
     *out = memory_move(&trial);
-out:
-    dedispersion_trial_destroy(trial);
-    return st;
+    return STATUS_OK;
 }
 
 /* Fills the outputs with wrong values, so that outputs that are never downloaded are found. */
@@ -380,17 +377,14 @@ static status_t dedispersion_read_part(const char *text, char *part, const uint3
  * USAGE. */
 static status_t dedispersion_take(const char *text, const uint32_t *values, int *takes)
 {
-    status_t st = STATUS_OK;
-    char *copy = NULL;
+    SCOPED(free_at) char *copy = NULL;
     *takes = 1;
-    TRY_OUT(memory_text(text, &copy));
+    TRY(memory_text(text, &copy));
     char *rest = copy;
     for (char *part = strsep(&rest, ","); part; part = strsep(&rest, ",")) {
-        TRY_OUT(dedispersion_read_part(text, part, values, takes));
+        TRY(dedispersion_read_part(text, part, values, takes));
     }
-out:
-    free(copy);
-    return st;
+    return STATUS_OK;
 }
 
 /* Drops what has other values than those that are wanted. */
@@ -422,17 +416,16 @@ static uint32_t dedispersion_step_of(const struct tune_pick *pick, uint32_t coun
 static status_t dedispersion_list(struct shapes *shapes, const struct tune_pick *pick,
                                   struct tune_space *out)
 {
-    status_t st = STATUS_OK;
-    struct dedisperse_candidate *list = NULL;
+    SCOPED(free_at) struct dedisperse_candidate *list = NULL;
     if (!pick->is_only) {
-        TRY_OUT(dedisperse_candidates(shapes->backend, shapes->spec, &list, &out->fit));
-        TRY_OUT(pick->only ? dedispersion_drop_others(list, &out->fit, pick->only) : STATUS_OK);
+        TRY(dedisperse_candidates(shapes->backend, shapes->spec, &list, &out->fit));
+        TRY(pick->only ? dedispersion_drop_others(list, &out->fit, pick->only) : STATUS_OK);
     }
     uint32_t step = dedispersion_step_of(pick, out->fit);
     out->is_thinned = pick->is_only || pick->only || step > 1;
     size_t most = (size_t)pick->nalso + ceil_div_u64(out->fit, step) + 1;
-    TRY_OUT(memory_zeroed(most, sizeof *shapes->shapes, "shapes", &shapes->shapes));
-    TRY_OUT(memory_zeroed(most, sizeof *shapes->costs, "shapes", &shapes->costs));
+    TRY(memory_zeroed(most, sizeof *shapes->shapes, "shapes", &shapes->shapes));
+    TRY(memory_zeroed(most, sizeof *shapes->costs, "shapes", &shapes->costs));
     for (uint32_t i = 0; i < pick->nalso; i++) {
         dedispersion_put_row(shapes, pick->also + (size_t)i * SHAPE_NUMBERS);
     }
@@ -443,20 +436,17 @@ static status_t dedispersion_list(struct shapes *shapes, const struct tune_pick 
     if (pick->known) {
         dedispersion_put_row(shapes, pick->known);
     }
-out:
-    free(list);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t dedispersion_begin(backend_t *backend, const void *spec,
                                    const struct tune_pick *pick, uint64_t memory,
                                    struct tune_space *out)
 {
-    status_t st = STATUS_OK;
     struct shapes *shapes = NULL;
-    char *folder = cache_path("");
+    SCOPED(free_at) char *folder = cache_path("");
     (void)memory; /* only the stage's own blocks are tried, whose memory is planned */
-    TRY_OUT(memory_zeroed(1, sizeof *shapes, "shapes", &shapes));
+    TRY(memory_zeroed(1, sizeof *shapes, "shapes", &shapes));
     shapes->backend = backend;
     shapes->spec = spec;
     *out = (struct tune_space){.problem = &tune_dedispersion,
@@ -466,14 +456,12 @@ static status_t dedispersion_begin(backend_t *backend, const void *spec,
                                    folder && omp_get_num_procs() > 1 ? dedispersion_prepare : NULL,
                                .ahead = (uint32_t)omp_get_num_procs(),
                                .time = dedispersion_time};
-    TRY_OUT(dedispersion_trial_create(backend, spec, &shapes->trial));
-    TRY_OUT(dedispersion_list(shapes, pick, out));
+    TRY(dedispersion_trial_create(backend, spec, &shapes->trial));
+    TRY(dedispersion_list(shapes, pick, out));
     out->count = shapes->count;
     out->values = (const uint32_t *)shapes->shapes;
     out->costs = shapes->costs;
-out:
-    free(folder);
-    return st;
+    return STATUS_OK;
 }
 
 static void dedispersion_end(struct tune_space *space)

@@ -13,6 +13,7 @@ typedef struct dedispersion_trial dedispersion_trial_t;
 status_t dedispersion_trial_create(backend_t *backend, const struct dedisperse_spec *spec,
                                    dedispersion_trial_t **out);
 void dedispersion_trial_destroy(dedispersion_trial_t *trial); /* takes NULL */
+SCOPED_END(dedispersion_trial_destroy, dedispersion_trial_t *)
 
 /* Times a shape (NULL: the backend's own choice): runs it once to warm up, then `repeats` times. A
  * run's seconds are those of the sums by the device's clock, or of all steps on the host.

@@ -118,10 +118,9 @@ out:
  * that the spec's choice has. Fails with DEVICE. */
 static status_t fir_windows_expect(struct fir_trial *trial)
 {
-    status_t st = STATUS_OK;
     struct fir_windows *windows = &trial->windows;
     struct filter_spec one = trial->spec;
-    backend_t *reference = NULL;
+    SCOPED(backend_close_at) backend_t *reference = NULL;
     windows_place(windows, &trial->spec, trial->run.rows);
     one.nstreams = 1;
     one.max_rows = windows->list[0].rows;
@@ -129,13 +128,11 @@ static status_t fir_windows_expect(struct fir_trial *trial)
     one.choice =
         (struct filter_choice){.backend = BACKEND_REFERENCE,
                                .shape = {.method = one.method, .length = one.choice.shape.length}};
-    TRY_OUT(bank_open_reference(&reference));
+    TRY(bank_open_reference(&reference));
     for (uint32_t w = 0; w < FIR_WINDOWS; w++) {
-        TRY_OUT(windows_expect_one(&windows->list[w], &one, trial, reference));
+        TRY(windows_expect_one(&windows->list[w], &one, trial, reference));
     }
-out:
-    backend_close(reference);
-    return st;
+    return STATUS_OK;
 }
 
 void fir_windows_compare(struct fir_windows *windows, const struct filter_spec *spec,
@@ -576,18 +573,15 @@ const struct tune_problem tune_fir = {.name = "filter",
 status_t tune_fir_choose(backend_t *backend, const struct filter_spec *spec, uint64_t memory,
                          struct filter_choice *out)
 {
-    status_t st = STATUS_OK;
     struct filter_choice choice = spec->choice;
-    struct filter_shape *list = NULL;
+    SCOPED(free_at) struct filter_shape *list = NULL;
     uint32_t count = 0;
     if (choice.backend == BACKEND_AUTO) {
-        TRY_OUT(filter_choose(backend_which(backend), spec, &choice));
-        TRY_OUT(filter_candidates(backend, spec, &list, &count));
+        TRY(filter_choose(backend_which(backend), spec, &choice));
+        TRY(filter_candidates(backend, spec, &list, &count));
     }
-    TRY_OUT(tune_few(&tune_fir, backend, spec, "filter", (const uint32_t *)list,
-                     count > 1 ? count : 0, memory, (uint32_t *)&choice.shape));
+    TRY(tune_few(&tune_fir, backend, spec, "filter", (const uint32_t *)list, count > 1 ? count : 0,
+                 memory, (uint32_t *)&choice.shape));
     *out = choice;
-out:
-    free(list);
-    return st;
+    return STATUS_OK;
 }

@@ -301,26 +301,23 @@ const struct tune_problem tune_ppf = {.name = "filter bank",
 status_t tune_ppf_choose(backend_t *backend, const struct channelise_spec *spec, uint64_t memory,
                          struct channelise_choice *out)
 {
-    status_t st = STATUS_OK;
     /* Beyond, the reference of a trial takes longer than a user waits for a choice by rule. */
     enum { MOST_VERIFIED = 1 << 14 };
     struct channelise_choice choice;
-    struct channelise_shape *list = NULL;
+    SCOPED(free_at) struct channelise_shape *list = NULL;
     uint32_t count = 0;
-    TRY_OUT(channelise_choose(backend, spec, &choice));
+    TRY(channelise_choose(backend, spec, &choice));
     if (spec->choice.backend == BACKEND_AUTO) {
-        TRY_OUT(channelise_candidates(backend, spec, SPACE_FEW, &list, &count));
+        TRY(channelise_candidates(backend, spec, SPACE_FEW, &list, &count));
     }
     if (count == 1 && (spec->channels > MOST_VERIFIED ||
                        !backend_abilities(backend_which(backend))->has_device)) {
         count = 0;
     }
-    TRY_OUT(tune_few(&tune_ppf, backend, spec, "choice", (const uint32_t *)list, count, memory,
-                     (uint32_t *)&choice.shape));
+    TRY(tune_few(&tune_ppf, backend, spec, "choice", (const uint32_t *)list, count, memory,
+                 (uint32_t *)&choice.shape));
     *out = choice;
-out:
-    free(list);
-    return st;
+    return STATUS_OK;
 }
 
 enum {

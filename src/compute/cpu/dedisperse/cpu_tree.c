@@ -385,10 +385,9 @@ status_t cpu_tree_create(const struct dedisperse_table *table, enum series_forma
                          const struct dedisperse_shape *shape, const struct strip_kernels *kernels,
                          cpu_tree_t **out)
 {
-    status_t st = STATUS_OK;
-    cpu_tree_t *tree = NULL;
+    SCOPED(cpu_tree_destroy_at) cpu_tree_t *tree = NULL;
     *out = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *tree, "patterns", &tree));
+    TRY(memory_zeroed(1, sizeof *tree, "patterns", &tree));
     tree->nrows = table->nused;
     tree->ndms = table->nrows;
     tree->delays = table->delays;
@@ -400,15 +399,13 @@ status_t cpu_tree_create(const struct dedisperse_table *table, enum series_forma
     cpu_tree_choose_kernels(tree, format, kernels);
     tree->piece = (uint64_t)shape->time_out * STRIP_BYTES / tree->sums->sample_bytes;
     tree->most_joins = cpu_tree_most_joins(tree->nrows, tree->ndms);
-    TRY_OUT(tree_lay_out(tree));
+    TRY(tree_lay_out(tree));
     if (tree->njoins <= tree->most_joins) {
-        TRY_OUT(memory_zeroed(tree->longest * tree->sums->sample_bytes + SLACK_BYTES, 1, "zeros",
-                              &tree->zeros));
+        TRY(memory_zeroed(tree->longest * tree->sums->sample_bytes + SLACK_BYTES, 1, "zeros",
+                          &tree->zeros));
         *out = memory_move(&tree);
     }
-out:
-    cpu_tree_destroy(tree);
-    return st;
+    return STATUS_OK;
 }
 
 /* A thread's memory. */

@@ -26,6 +26,7 @@ status_t cpu_tree_create(const struct dedisperse_table *table, enum series_forma
                          const struct dedisperse_shape *shape, const struct strip_kernels *kernels,
                          cpu_tree_t **out);
 void cpu_tree_destroy(cpu_tree_t *tree); /* takes NULL */
+SCOPED_END(cpu_tree_destroy, cpu_tree_t *)
 
 /* Return the number of tiles of DMs; the samples of a piece; the bytes of scratch memory of a
  * thread (zeroed before its first use, aligned to 64); and the ratio of brute force's additions to

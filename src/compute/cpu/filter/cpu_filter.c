@@ -89,14 +89,14 @@ static void direct_destroy(struct direct *d)
     }
     MEMORY_FREE(d->scratch, d->coeff[0], d->coeff[1], d->place, d);
 }
+SCOPED_END(direct_destroy, struct direct *)
 
 /* Coefficients are copied. Fails with DEVICE. */
 static status_t direct_create(const struct filter_spec *spec, const struct filter_reader *reader,
                               struct direct **out)
 {
-    status_t st = STATUS_OK;
-    struct direct *d = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *d, "the filter", &d));
+    SCOPED(direct_destroy_at) struct direct *d = NULL;
+    TRY(memory_zeroed(1, sizeof *d, "the filter", &d));
     d->reader = reader;
     d->taps = spec->taps;
     d->decimate = spec->decimate;
@@ -105,22 +105,19 @@ static status_t direct_create(const struct filter_spec *spec, const struct filte
     d->planes = direct_planes(spec);
     d->pitch = direct_pitch(spec);
     d->threads = spec->threads;
-    REQUIRE_OUT(d->planes * d->pitch <= UINT32_MAX, STATUS_USAGE,
-                "%u taps and a decimation of %u are too many for direct sums: method: overlap-save",
-                spec->taps, spec->decimate);
-    TRY_OUT(memory_aligned(spec->taps, sizeof(float), "coefficients", &d->coeff[0]));
-    TRY_OUT(memory_aligned(spec->taps, sizeof(float), "coefficients", &d->coeff[1]));
-    TRY_OUT(memory_aligned(spec->taps, sizeof(uint32_t), "coefficients", &d->place));
+    REQUIRE(d->planes * d->pitch <= UINT32_MAX, STATUS_USAGE,
+            "%u taps and a decimation of %u are too many for direct sums: method: overlap-save",
+            spec->taps, spec->decimate);
+    TRY(memory_aligned(spec->taps, sizeof(float), "coefficients", &d->coeff[0]));
+    TRY(memory_aligned(spec->taps, sizeof(float), "coefficients", &d->coeff[1]));
+    TRY(memory_aligned(spec->taps, sizeof(uint32_t), "coefficients", &d->place));
     direct_set_taps(d, spec);
-    TRY_OUT(memory_zeroed(spec->threads, sizeof *d->scratch, "scratch", &d->scratch));
+    TRY(memory_zeroed(spec->threads, sizeof *d->scratch, "scratch", &d->scratch));
     for (uint32_t i = 0; i < spec->threads; i++) {
-        TRY_OUT(
-            memory_aligned(direct_scratch_floats(spec), sizeof(float), "samples", &d->scratch[i]));
+        TRY(memory_aligned(direct_scratch_floats(spec), sizeof(float), "samples", &d->scratch[i]));
     }
     *out = memory_move(&d);
-out:
-    direct_destroy(d);
-    return st;
+    return STATUS_OK;
 }
 
 /* Deals samples to the planes in turn. */

@@ -144,32 +144,30 @@ static void convolution_destroy(convolution_t *c)
     }
     MEMORY_FREE(c->scratch, c->step, c->base, c);
 }
+SCOPED_END(convolution_destroy, convolution_t *)
 
 static status_t convolution_create(const struct filter_kernels *kernels, uint32_t length,
                                    uint32_t threads, convolution_t **out)
 {
-    status_t st = STATUS_OK;
-    convolution_t *c = NULL;
+    SCOPED(convolution_destroy_at) convolution_t *c = NULL;
     size_t floats = convolution_scratch(length);
-    TRY_OUT(memory_zeroed(1, sizeof *c, "a transform", &c));
+    TRY(memory_zeroed(1, sizeof *c, "a transform", &c));
     c->kernels = kernels;
     c->rows = convolution_rows(length);
     c->row = length / c->rows;
     c->threads = threads;
-    TRY_OUT(memory_zeroed(threads, sizeof *c->scratch, "scratch", &c->scratch));
+    TRY(memory_zeroed(threads, sizeof *c->scratch, "scratch", &c->scratch));
     for (uint32_t i = 0; i < threads; i++) {
-        TRY_OUT(memory_aligned(floats, sizeof(float), "rows of a transform", &c->scratch[i]));
+        TRY(memory_aligned(floats, sizeof(float), "rows of a transform", &c->scratch[i]));
     }
-    TRY_OUT(convolution_plans(c));
+    TRY(convolution_plans(c));
     if (c->rows > 1) {
-        TRY_OUT(memory_aligned(c->rows * 4 * FILTER_COLUMNS, sizeof(float), "factors", &c->step));
-        TRY_OUT(memory_aligned(length / FILTER_COLUMNS * 2, sizeof(float), "factors", &c->base));
+        TRY(memory_aligned(c->rows * 4 * FILTER_COLUMNS, sizeof(float), "factors", &c->step));
+        TRY(memory_aligned(length / FILTER_COLUMNS * 2, sizeof(float), "factors", &c->base));
         convolution_set_factors(c);
     }
     *out = memory_move(&c);
-out:
-    convolution_destroy(c);
-    return st;
+    return STATUS_OK;
 }
 
 /* A response in the order in which spectra are made here, from that of the FFT.
@@ -272,34 +270,30 @@ out:
 status_t overlap_save_create(const struct filter_spec *spec, const struct filter_reader *reader,
                              overlap_save_t **out)
 {
-    status_t st = STATUS_OK;
-    overlap_save_t *o = NULL;
+    SCOPED(overlap_save_destroy_at) overlap_save_t *o = NULL;
     uint32_t length = spec->choice.shape.length;
-    REQUIRE_OUT(length >= (uint64_t)spec->taps - 1 + spec->decimate, STATUS_USAGE,
-                "a filter of %u taps, decimating by %u, in blocks of %u samples", spec->taps,
-                spec->decimate, length);
-    REQUIRE_OUT(length >= CONVOLUTION_LEAST && length <= CONVOLUTION_MOST &&
-                    !(length & (length - 1)),
-                STATUS_USAGE, "blocks of %u samples, expected a power of two from %d to %d", length,
-                CONVOLUTION_LEAST, CONVOLUTION_MOST);
-    TRY_OUT(memory_zeroed(1, sizeof *o, "the filter", &o));
+    REQUIRE(length >= (uint64_t)spec->taps - 1 + spec->decimate, STATUS_USAGE,
+            "a filter of %u taps, decimating by %u, in blocks of %u samples", spec->taps,
+            spec->decimate, length);
+    REQUIRE(length >= CONVOLUTION_LEAST && length <= CONVOLUTION_MOST && !(length & (length - 1)),
+            STATUS_USAGE, "blocks of %u samples, expected a power of two from %d to %d", length,
+            CONVOLUTION_LEAST, CONVOLUTION_MOST);
+    TRY(memory_zeroed(1, sizeof *o, "the filter", &o));
     o->reader = reader;
     o->spec = spec;
     o->length = length;
     o->valid = (length - (spec->taps - 1)) / spec->decimate;
     o->samples = (o->valid - 1) * spec->decimate + spec->taps;
     o->skip = spec->response ? (size_t)-spec->first : spec->taps - 1;
-    TRY_OUT(filter_table_create(spec, length, NULL, &o->table));
-    TRY_OUT(memory_zeroed(spec->threads, sizeof *o->scratch, "scratch", &o->scratch));
+    TRY(filter_table_create(spec, length, NULL, &o->table));
+    TRY(memory_zeroed(spec->threads, sizeof *o->scratch, "scratch", &o->scratch));
     for (uint32_t i = 0; i < spec->threads; i++) {
-        TRY_OUT(memory_aligned(length, sizeof *o->scratch[i], "a block", &o->scratch[i]));
+        TRY(memory_aligned(length, sizeof *o->scratch[i], "a block", &o->scratch[i]));
     }
-    TRY_OUT(convolution_create(reader->filter, length, spec->threads, &o->convolution));
-    TRY_OUT(overlap_save_order(o));
+    TRY(convolution_create(reader->filter, length, spec->threads, &o->convolution));
+    TRY(overlap_save_order(o));
     *out = memory_move(&o);
-out:
-    overlap_save_destroy(o);
-    return st;
+    return STATUS_OK;
 }
 
 void overlap_save_destroy(overlap_save_t *o)

@@ -17,6 +17,7 @@ typedef struct overlap_save overlap_save_t;
 status_t overlap_save_create(const struct filter_spec *spec, const struct filter_reader *reader,
                              overlap_save_t **out);
 void overlap_save_destroy(overlap_save_t *overlap_save); /* takes NULL */
+SCOPED_END(overlap_save_destroy, overlap_save_t *)
 /* Returns the bytes of memory that it takes, also while it is made. */
 uint64_t overlap_save_bytes(const struct filter_spec *spec);
 

@@ -130,9 +130,8 @@ static void fir_set_coeff(void *context, uint32_t thread, uint64_t task)
 status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channelise_spec *spec,
                         size_t rows, struct ppf_fir_strips strips, ppf_fir_t **out)
 {
-    status_t st = STATUS_OK;
-    ppf_fir_t *filter = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *filter, "the filter", &filter));
+    SCOPED(ppf_fir_destroy_at) ppf_fir_t *filter = NULL;
+    TRY(memory_zeroed(1, sizeof *filter, "the filter", &filter));
     filter->kernels = kernels;
     filter->is_complex = spec->is_complex;
     filter->unpack = kernels->unpack[spec->format][spec->is_complex];
@@ -151,16 +150,14 @@ status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channeli
     filter->has_rule = missing_rule_of(kernels, &coding, &filter->rule);
     size_t margin = fir_margin(spec);
     size_t count = filter->padded * filter->taps + 2 * margin;
-    TRY_OUT(memory_aligned(count, sizeof(float), "coefficients", &filter->coeff));
+    TRY(memory_aligned(count, sizeof(float), "coefficients", &filter->coeff));
     if (strips.columns == 0) {
         memset(filter->coeff, 0, count * sizeof(float));
     }
     struct coefficients all = {filter, spec->coeff, margin};
     pool_each(spec->threads, ceil_div_u64(filter->samples, PIECE), fir_set_coeff, &all);
     *out = memory_move(&filter);
-out:
-    ppf_fir_destroy(filter);
-    return st;
+    return STATUS_OK;
 }
 
 void ppf_fir_destroy(ppf_fir_t *filter)

@@ -27,6 +27,7 @@ struct ppf_fir_strips {
 status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channelise_spec *spec,
                         size_t rows, struct ppf_fir_strips strips, ppf_fir_t **out);
 void ppf_fir_destroy(ppf_fir_t *filter); /* takes NULL */
+SCOPED_END(ppf_fir_destroy, ppf_fir_t *)
 
 /* Returns the bytes of the coefficients of a filter. */
 uint64_t ppf_fir_bytes(const struct channelise_spec *spec);

@@ -22,20 +22,17 @@ struct sums {
 
 status_t sums_create(const struct channelise_spec *spec, uint32_t output, sums_t **out)
 {
-    status_t st = STATUS_OK;
     uint64_t floats = channelise_row_floats(spec, output, spec->nstreams);
-    sums_t *sums = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *sums, "sums of power", &sums));
+    SCOPED(sums_destroy_at) sums_t *sums = NULL;
+    TRY(memory_zeroed(1, sizeof *sums, "sums of power", &sums));
     sums->integrate = spec->outputs[output].integrate;
     sums->nchannels = spec->nchannels;
     sums->many_dumps = (uint64_t)DUMPS_A_THREAD * spec->threads;
     for (int i = 0; i < 2; i++) {
-        TRY_OUT(memory_zeroed(floats, sizeof(double), "sums of power", &sums->carry[i]));
+        TRY(memory_zeroed(floats, sizeof(double), "sums of power", &sums->carry[i]));
     }
     *out = memory_move(&sums);
-out:
-    sums_destroy(sums);
-    return st;
+    return STATUS_OK;
 }
 
 void sums_destroy(sums_t *sums)

@@ -10,6 +10,7 @@ typedef struct sums sums_t;
 /* Creates the sums of one output, for blocks as the spec says. Fails with DEVICE. */
 status_t sums_create(const struct channelise_spec *spec, uint32_t output, sums_t **out);
 void sums_destroy(sums_t *sums); /* takes NULL */
+SCOPED_END(sums_destroy, sums_t *)
 
 /* Returns the maximum number of grains of a block of `spectra` spectra that are not rows. */
 uint64_t sums_grains(uint64_t spectra, uint64_t integrate);

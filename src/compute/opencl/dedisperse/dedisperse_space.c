@@ -463,8 +463,7 @@ status_t dedisperse_space_candidates(const struct dedisperse_shape_problem *p,
                                      const struct device_info *device,
                                      struct dedisperse_candidate **out, uint32_t *count)
 {
-    status_t st = STATUS_OK;
-    struct dedisperse_candidate *list = NULL;
+    SCOPED(free_at) struct dedisperse_candidate *list = NULL;
     struct dedisperse_shape shape;
     struct dedisperse_shape_spans spans = {0};
     const int has_trees = p->nranges == 1 && p->mode != DEDISPERSE_BRUTE;
@@ -472,18 +471,16 @@ status_t dedisperse_space_candidates(const struct dedisperse_shape_problem *p,
     uint32_t n = 0;
     for (uint64_t i = 0; space_number(p, skew, i, &shape); i++) {
         if (space_is_sensible(p, device, &shape)) {
-            TRY_OUT(space_add(p, device, &shape, &spans, &list, &n));
+            TRY(space_add(p, device, &shape, &spans, &list, &n));
         }
     }
     skew = space_slope_of_tree(p);
     for (uint64_t i = 0; has_trees && space_tree_number(p, device, skew, i, &shape); i++) {
-        TRY_OUT(space_is_sensible_tree(p, &shape) ? space_add(p, device, &shape, &spans, &list, &n)
-                                                  : STATUS_OK);
+        TRY(space_is_sensible_tree(p, &shape) ? space_add(p, device, &shape, &spans, &list, &n)
+                                              : STATUS_OK);
     }
     *out = list;
     *count = n;
     list = NULL;
-out:
-    free(list);
-    return st;
+    return STATUS_OK;
 }

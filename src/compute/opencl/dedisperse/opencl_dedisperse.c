@@ -37,6 +37,7 @@ static void dedisperse_kernel_destroy(dedisperse_kernel_t *kernel)
     tree_tables_free(&kernel->tree);
     MEMORY_FREE(kernel->tiles, kernel);
 }
+SCOPED_END(dedisperse_kernel_destroy, dedisperse_kernel_t *)
 
 /* Fills the rows of one tile in both tables; padded ones are 0. */
 static void kernel_fill_tile(const dedisperse_kernel_t *kernel,
@@ -63,17 +64,16 @@ static void kernel_fill_tile(const dedisperse_kernel_t *kernel,
 static status_t kernel_make_tables(dedisperse_kernel_t *kernel,
                                    const struct dedisperse_shape_problem *p)
 {
-    status_t st = STATUS_OK;
     uint32_t padded = dedisperse_shape_padded(p, &kernel->shape);
     uint32_t dms = kernel->spans.dms;
     uint32_t tile = 0;
-    uint32_t *rel = NULL;
-    uint32_t *bases = NULL;
-    uint32_t *firsts = NULL;
-    TRY_OUT(memory_zeroed((size_t)p->ndms * padded, sizeof *rel, "delays", &rel));
-    TRY_OUT(memory_zeroed((size_t)kernel->spans.ntiles * padded, sizeof *bases, "delays", &bases));
-    TRY_OUT(memory_zeroed((size_t)kernel->spans.ntiles + 1, sizeof *firsts, "tiles", &firsts));
-    TRY_OUT(memory_zeroed((size_t)p->nranges + 1, sizeof *kernel->tiles, "tiles", &kernel->tiles));
+    SCOPED(free_at) uint32_t *rel = NULL;
+    SCOPED(free_at) uint32_t *bases = NULL;
+    SCOPED(free_at) uint32_t *firsts = NULL;
+    TRY(memory_zeroed((size_t)p->ndms * padded, sizeof *rel, "delays", &rel));
+    TRY(memory_zeroed((size_t)kernel->spans.ntiles * padded, sizeof *bases, "delays", &bases));
+    TRY(memory_zeroed((size_t)kernel->spans.ntiles + 1, sizeof *firsts, "tiles", &firsts));
+    TRY(memory_zeroed((size_t)p->nranges + 1, sizeof *kernel->tiles, "tiles", &kernel->tiles));
     for (uint32_t range = 0; range < p->nranges; range++) {
         for (uint32_t dm = p->firsts[range]; dm < p->firsts[range + 1]; dm += dms, tile++) {
             firsts[tile] = dm;
@@ -83,15 +83,12 @@ static status_t kernel_make_tables(dedisperse_kernel_t *kernel,
         kernel->tiles[range + 1] = tile;
     }
     firsts[tile] = p->ndms;
-    TRY_OUT(device_put(kernel->device, rel, (size_t)p->ndms * padded * sizeof *rel, "delays",
-                       &kernel->rel));
-    TRY_OUT(device_put(kernel->device, bases, (size_t)tile * padded * sizeof *bases, "delays",
-                       &kernel->bases));
-    TRY_OUT(device_put(kernel->device, firsts, ((size_t)tile + 1) * sizeof *firsts, "tiles",
-                       &kernel->firsts));
-out:
-    MEMORY_FREE(rel, bases, firsts);
-    return st;
+    TRY(device_put(kernel->device, rel, (size_t)p->ndms * padded * sizeof *rel, "delays",
+                   &kernel->rel));
+    TRY(device_put(kernel->device, bases, (size_t)tile * padded * sizeof *bases, "delays",
+                   &kernel->bases));
+    return device_put(kernel->device, firsts, ((size_t)tile + 1) * sizeof *firsts, "tiles",
+                      &kernel->firsts);
 }
 
 static status_t kernel_put_list(dedisperse_kernel_t *kernel, const struct tree_list *list,
@@ -210,22 +207,19 @@ static status_t kernel_build(dedisperse_kernel_t *kernel)
  * device. */
 static status_t kernel_take(dedisperse_kernel_t *kernel, const struct dedisperse_shape *shape)
 {
-    status_t st = STATUS_OK;
     const struct device_info *device = &kernel->device->info;
-    struct text words = {0};
+    SCOPED(text_free) struct text words = {0};
     const char *why = NULL;
     double cost = 0;
     kernel->shape = *shape;
-    TRY_OUT(dedisperse_shape_words(shape, &words));
-    REQUIRE_OUT(dedisperse_space_fits(&kernel->problem, device, shape, &kernel->spans, &cost, &why),
-                STATUS_USAGE, "dedispersion cannot be run as %s: %s", words.data, why);
+    TRY(dedisperse_shape_words(shape, &words));
+    REQUIRE(dedisperse_space_fits(&kernel->problem, device, shape, &kernel->spans, &cost, &why),
+            STATUS_USAGE, "dedispersion cannot be run as %s: %s", words.data, why);
     if (shape->group > 0) {
-        TRY_OUT(tree_tables_create(&kernel->problem, shape, &kernel->spans, device->local_bytes, 1,
-                                   &kernel->tree));
+        TRY(tree_tables_create(&kernel->problem, shape, &kernel->spans, device->local_bytes, 1,
+                               &kernel->tree));
     }
-out:
-    text_free(&words);
-    return st;
+    return STATUS_OK;
 }
 
 /* Takes what the model likes best: it has looked at some tiles of DMs; should others not fit, DMs
@@ -253,27 +247,24 @@ static status_t dedisperse_kernel_create(device_t *device,
                                          const struct dedisperse_shape *shape,
                                          dedisperse_kernel_t **out)
 {
-    status_t st = STATUS_OK;
-    dedisperse_kernel_t *kernel = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *kernel, "dedispersion", &kernel));
+    SCOPED(dedisperse_kernel_destroy_at) dedisperse_kernel_t *kernel = NULL;
+    TRY(memory_zeroed(1, sizeof *kernel, "dedispersion", &kernel));
     kernel->device = device;
     kernel->problem = *problem;
-    TRY_OUT(shape->pack > 0 ? kernel_take(kernel, shape) : kernel_take_best(kernel));
-    REQUIRE_OUT(kernel->shape.group == 0 || kernel->tree.fits, STATUS_USAGE,
-                "dedispersion cannot be run so: %llu bytes of local memory do not hold the sums of "
-                "the patterns of delays",
-                (unsigned long long)device->info.local_bytes);
-    TRY_OUT(kernel_build(kernel));
+    TRY(shape->pack > 0 ? kernel_take(kernel, shape) : kernel_take_best(kernel));
+    REQUIRE(kernel->shape.group == 0 || kernel->tree.fits, STATUS_USAGE,
+            "dedispersion cannot be run so: %llu bytes of local memory do not hold the sums of "
+            "the patterns of delays",
+            (unsigned long long)device->info.local_bytes);
+    TRY(kernel_build(kernel));
     if (out) {
-        TRY_OUT(kernel->shape.group > 0 ? kernel_put_tree(kernel, problem)
-                                        : kernel_make_tables(kernel, problem));
+        TRY(kernel->shape.group > 0 ? kernel_put_tree(kernel, problem)
+                                    : kernel_make_tables(kernel, problem));
         kernel->problem.delays = NULL;
         kernel->problem.firsts = NULL;
         *out = memory_move(&kernel);
     }
-out:
-    dedisperse_kernel_destroy(kernel);
-    return st;
+    return STATUS_OK;
 }
 
 /* Returns the samples after the last input of the outputs that rows must have. */
@@ -606,15 +597,11 @@ static status_t opencl_dedisperse_identity(const backend_t *backend, struct text
 static status_t opencl_dedisperse_build(backend_t *backend, const struct dedisperse_spec *spec,
                                         const struct dedisperse_shape *shape)
 {
-    status_t st = STATUS_OK;
     device_t *device = ((struct opencl *)backend)->device;
-    struct dedisperse_table table = {0};
-    TRY_OUT(dedisperse_table_create(spec, &table));
+    SCOPED(dedisperse_table_free) struct dedisperse_table table = {0};
+    TRY(dedisperse_table_create(spec, &table));
     struct dedisperse_shape_problem problem = dedisperse_problem_of(spec, &table);
-    TRY_OUT(dedisperse_kernel_create(device, &problem, shape, NULL));
-out:
-    dedisperse_table_free(&table);
-    return st;
+    return dedisperse_kernel_create(device, &problem, shape, NULL);
 }
 
 OPENCL_TIMES(opencl_dedisperse_times)
@@ -644,15 +631,11 @@ static int opencl_dedisperse_fits(backend_t *backend, const struct dedisperse_sp
 static status_t opencl_dedisperse_candidates(backend_t *backend, const struct dedisperse_spec *spec,
                                              struct dedisperse_candidate **out, uint32_t *count)
 {
-    status_t st = STATUS_OK;
     const struct device_info *device = &((struct opencl *)backend)->device->info;
-    struct dedisperse_table table = {0};
-    TRY_OUT(dedisperse_table_create(spec, &table));
+    SCOPED(dedisperse_table_free) struct dedisperse_table table = {0};
+    TRY(dedisperse_table_create(spec, &table));
     struct dedisperse_shape_problem problem = dedisperse_problem_of(spec, &table);
-    TRY_OUT(dedisperse_space_candidates(&problem, device, out, count));
-out:
-    dedisperse_table_free(&table);
-    return st;
+    return dedisperse_space_candidates(&problem, device, out, count);
 }
 
 const struct dedisperse_ops opencl_dedisperse = {.stage = {sizeof(struct stage),

@@ -609,13 +609,9 @@ static status_t tables_add_tile(struct tree_tables *t, const struct dedisperse_s
                                 const struct dedisperse_shape *shape,
                                 const struct dedisperse_shape_spans *spans, uint32_t dm)
 {
-    status_t st = STATUS_OK;
-    struct tree_tile tile = {.ndms = 0};
-    TRY_OUT(tree_tile_create(p, shape, spans, dm, t->memory, &tile, &t->fits));
-    TRY_OUT(t->fits ? tile_put_phases(&tile, t) : STATUS_OK);
-out:
-    tree_tile_free(&tile);
-    return st;
+    SCOPED(tree_tile_free) struct tree_tile tile = {.ndms = 0};
+    TRY(tree_tile_create(p, shape, spans, dm, t->memory, &tile, &t->fits));
+    return t->fits ? tile_put_phases(&tile, t) : STATUS_OK;
 }
 
 status_t tree_tables_create(const struct dedisperse_shape_problem *p,
@@ -623,30 +619,28 @@ status_t tree_tables_create(const struct dedisperse_shape_problem *p,
                             const struct dedisperse_shape_spans *spans, uint64_t local,
                             uint32_t every, struct tree_tables *out)
 {
-    status_t st = STATUS_OK;
     uint32_t dms = dedisperse_shape_tile_dms(shape);
     uint64_t blocks = 2 * (uint64_t)BLOCK * HEAD * sizeof(uint32_t);
     uint64_t words = min_u64(local, MOST_LOCAL) / sizeof(uint32_t);
+    SCOPED(tree_tables_free)
     struct tree_tables t = {.ntiles = (uint32_t)ceil_div_u64(p->ndms, dms)};
     t.fits = words * sizeof(uint32_t) > blocks;
     t.memory = t.fits ? (uint32_t)(words - blocks / sizeof(uint32_t)) / 8 * 8 : 0;
     for (uint32_t i = every / 2 < t.ntiles ? every / 2 : 0; i < t.ntiles && t.fits; i += every) {
-        TRY_OUT(tables_put_tile(&t, i * dms));
-        TRY_OUT(tables_add_tile(&t, p, shape, spans, i * dms));
+        TRY(tables_put_tile(&t, i * dms));
+        TRY(tables_add_tile(&t, p, shape, spans, i * dms));
     }
-    TRY_OUT(tables_put_tile(&t, p->ndms));
+    TRY(tables_put_tile(&t, p->ndms));
     t.phases = t.steps.count / HEAD * every;
     /* A phase looks at the two after it. */
     uint32_t *behind = NULL;
-    TRY_OUT(tables_grow(&t.steps, 2 * HEAD, &behind));
+    TRY(tables_grow(&t.steps, 2 * HEAD, &behind));
     t.made *= every;
     t.staged *= every;
     t.added *= every;
     *out = t;
     t = (struct tree_tables){0};
-out:
-    tree_tables_free(&t);
-    return st;
+    return STATUS_OK;
 }
 
 uint64_t tree_tables_local_bytes(const struct tree_tables *tables)

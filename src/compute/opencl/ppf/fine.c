@@ -491,9 +491,8 @@ static status_t fine_create_relay(fine_t *fine)
 status_t fine_create(device_t *device, const struct channelise_spec *spec, int mode,
                      const struct channelise_shape *shape, uint64_t piece, fine_t **out)
 {
-    status_t st = STATUS_OK;
-    fine_t *fine = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *fine, "fine channels", &fine));
+    SCOPED(fine_destroy_at) fine_t *fine = NULL;
+    TRY(memory_zeroed(1, sizeof *fine, "fine channels", &fine));
     fine->device = device;
     fine->spec = *spec;
     fine->spec.coeff = NULL;
@@ -505,18 +504,16 @@ status_t fine_create(device_t *device, const struct channelise_spec *spec, int m
     }
     const uint32_t relayed = shape->streaming ? 1 : 0;
     for (uint32_t i = 0; i < fine_steps(shape); i++) {
-        TRY_OUT(fine_put_tables(fine, i));
-        TRY_OUT(i + relayed < fine_steps(shape) ? fine_build(fine, i) : STATUS_OK);
+        TRY(fine_put_tables(fine, i));
+        TRY(i + relayed < fine_steps(shape) ? fine_build(fine, i) : STATUS_OK);
     }
-    TRY_OUT(relayed ? fine_create_relay(fine) : STATUS_OK);
+    TRY(relayed ? fine_create_relay(fine) : STATUS_OK);
     if (fine_steps(shape) > 1 + relayed) {
-        TRY_OUT(device_allocate(device, piece * spec->nstreams * spec->channels * 2 * sizeof(float),
-                                "transformed columns", &fine->work));
+        TRY(device_allocate(device, piece * spec->nstreams * spec->channels * 2 * sizeof(float),
+                            "transformed columns", &fine->work));
     }
     *out = memory_move(&fine);
-out:
-    fine_destroy(fine);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t fine_run_columns(fine_t *fine, struct stopwatch *watch,

@@ -49,6 +49,7 @@ typedef struct fine fine_t;
 status_t fine_create(device_t *device, const struct channelise_spec *spec, int mode,
                      const struct channelise_shape *shape, uint64_t piece, fine_t **out);
 void fine_destroy(fine_t *fine); /* takes NULL */
+SCOPED_END(fine_destroy, fine_t *)
 
 /* Enqueues spectra `from` .. `from + count - 1` of a block.
  *

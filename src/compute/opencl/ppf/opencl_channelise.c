@@ -519,31 +519,28 @@ static void ppf_set_route(ppf_t *bank)
 status_t ppf_create(device_t *device, const struct channelise_spec *spec,
                     const struct channelise_choice *choice, ppf_t **out)
 {
-    status_t st = STATUS_OK;
-    ppf_t *bank = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *bank, "the filter bank", &bank));
+    SCOPED(ppf_destroy_at) ppf_t *bank = NULL;
+    TRY(memory_zeroed(1, sizeof *bank, "the filter bank", &bank));
     bank->device = device;
     bank->spec = *spec;
     bank->choice = *choice;
     ppf_set_route(bank);
-    TRY_OUT(bank->route == ROUTE_GIVEN ? STATUS_OK : ppf_put_coefficients(bank));
-    TRY_OUT(bank->route == ROUTE_GIVEN             ? STATUS_OK
-            : choice->shape.kernel == KERNEL_FUSED ? ppf_create_fused(bank)
-            : choice->shape.kernel == KERNEL_FINE  ? ppf_create_fine(bank)
-                                                   : ppf_create_fir(bank));
+    TRY(bank->route == ROUTE_GIVEN ? STATUS_OK : ppf_put_coefficients(bank));
+    TRY(bank->route == ROUTE_GIVEN             ? STATUS_OK
+        : choice->shape.kernel == KERNEL_FUSED ? ppf_create_fused(bank)
+        : choice->shape.kernel == KERNEL_FINE  ? ppf_create_fine(bank)
+                                               : ppf_create_fir(bank));
     if (bank->route == ROUTE_TILES) {
-        TRY_OUT(device_allocate(
+        TRY(device_allocate(
             device, bank->tile_spectra * spec->nstreams * spec->channels * 2 * sizeof(float),
             "spectra", &bank->tile));
     }
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        TRY_OUT(ppf_create_last(bank, i));
+        TRY(ppf_create_last(bank, i));
     }
     bank->spec.coeff = NULL;
     *out = memory_move(&bank);
-out:
-    ppf_destroy(bank);
-    return st;
+    return STATUS_OK;
 }
 
 /* ---- ppf run ---- */

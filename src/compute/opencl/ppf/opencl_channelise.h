@@ -15,6 +15,7 @@ status_t ppf_create(device_t *device, const struct channelise_spec *spec,
 
 /* Frees a filter bank; takes NULL. */
 void ppf_destroy(ppf_t *bank);
+SCOPED_END(ppf_destroy, ppf_t *)
 
 /* Begins a chunk: nothing is carried over. Fails with DEVICE. */
 status_t ppf_begin(ppf_t *bank, uint64_t first_spectrum);
