@@ -133,7 +133,7 @@ status_t report_adopt(status_t code, const char *cause)
 
 status_t report_forgive(status_t st)
 {
-    if (st == STATUS_OK || st == STATUS_DEVICE) {
+    if (st == STATUS_OK || st == STATUS_DEVICE || st == STATUS_STOPPED) {
         return st;
     }
     if (report_is_main_thread()) {

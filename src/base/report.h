@@ -46,8 +46,8 @@ void report_hand_over(void);
 status_t report_adopt(status_t code, const char *cause);
 
 /* Forgets a failure that only means "not of this kind", in the main thread with those of helper
- * threads, which have all done their work; returns STATUS_OK. DEVICE (no memory) is kept, because
- * then the kind is unknown. */
+ * threads, which have all done their work; returns STATUS_OK. DEVICE (no memory) and STOPPED are
+ * kept, because then the kind is unknown. */
 status_t report_forgive(status_t st);
 /* Returns whether a call failed; then the cause is forgotten, as by report_clear(). */
 int report_failed(status_t st);

@@ -494,6 +494,11 @@ static const char *apart_place(void)
     return page->place[0] ? page->place : "a process that opens files";
 }
 
+int apart_was_late(void)
+{
+    return limit_seconds > 0 && talk.waited >= limit_seconds;
+}
+
 /* Waits until the child listens or speaks, but neither longer than it may take nor when told to
  * stop. */
 static status_t apart_wait_for(short event)
@@ -506,7 +511,7 @@ static status_t apart_wait_for(short event)
         apart_count_wait();
         REQUIRE(!is_stopped || !is_stopped(), STATUS_STOPPED,
                 "nothing was begun yet; the same command begins");
-        REQUIRE(limit_seconds <= 0 || talk.waited < limit_seconds, STATUS_DATA,
+        REQUIRE(!apart_was_late(), STATUS_DATA,
                 "%s: HDF5 did not come back from there in %.4g s: is the file damaged, or does its "
                 "file system hang?",
                 apart_place(), limit_seconds);

@@ -59,6 +59,9 @@ void apart_limit(double seconds);
  * process shall stop. NULL: never. */
 void apart_stops(int (*is_stopped)(void));
 
+/* Returns whether the last request failed because a child took longer than apart_limit() says. */
+int apart_was_late(void);
+
 /* Opens and describes a file: by a child if this process uses children, else here. `out` points to
  * a pointer to the struct of this kind, for pack_destroy(): NULL if there is nothing to say, and
  * after a failure. Fails as open() did. If the child crashed or took too long, fails with DATA,

@@ -1,5 +1,6 @@
 /* Finds what earlier runs have left of products, and decides whether to go on with it. */
 #include "base/memory.h"
+#include "io/apart.h"
 #include "io/crc.h"
 #include "io/file.h"
 #include "io/file_rights.h"
@@ -380,8 +381,8 @@ static status_t claim_find_other(const char *path, const journal_t *journal,
 
 /* Checks whether the file is laid out as its journal says, or has its rows in compressed chunks, or
  * another format (then *place has no offset), because it was complete. A damaged file is not the
- * same. A file that is unreadable now may be, and its content is not discarded for that: only the
- * system's error distinguishes the two. */
+ * same. A file that is unreadable now, or not in time, may be, and its content is not discarded for
+ * that: only the system's error distinguishes the two. */
 static status_t claim_find_told_of(const outputs_t *outputs, uint32_t i, const char *path,
                                    const journal_t *journal, struct product_place *place,
                                    int *is_same)
@@ -396,7 +397,8 @@ static status_t claim_find_told_of(const outputs_t *outputs, uint32_t i, const c
                    ? journal->is_complete && place->rows == told->rows &&
                          place->row_bytes == told->row_bytes && place->span_rows == told->span_rows
                    : st == STATUS_OK && memcmp(place, told, sizeof *place) == 0;
-    if (st == STATUS_DATA && !outputs->options.restart && strstr(report_cause(), strerror(EIO))) {
+    if (st == STATUS_DATA && !outputs->options.restart &&
+        (strstr(report_cause(), strerror(EIO)) || apart_was_late())) {
         return st;
     }
     return report_forgive(st);

@@ -33,7 +33,8 @@
  *   SHIM_WAKE=N    rests N ms after a wait for signals in which none came
  *   SHIM_RENAME=N  the N-th product that gets its name: this process is killed before
  *   SHIM_LUSTRE=1  paths are on Lustre, say statfs() and fstatfs()
- *   SHIM_RANK=R    all others only on this rank of Open MPI */
+ *   SHIM_RANK=R    all others only on this rank of Open MPI
+ *   SHIM_APART=1   all others only in the child that opens files */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -48,6 +49,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/vfs.h>
 #include <time.h>
@@ -119,10 +121,23 @@ int fstatfs(int fd, struct statfs *info)
     return status;
 }
 
+/* The child is the program with another command. */
+static int is_apart(void)
+{
+    char words[4096];
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY);
+    ssize_t count = syscall(SYS_read, fd, words, sizeof words);
+    (void)syscall(SYS_close, fd);
+    return count > 0 && memmem(words, (size_t)count, "--apart", 7) != NULL;
+}
+
 static const char *setting(const char *name)
 {
     const char *only = getenv("SHIM_RANK");
     const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    if (getenv("SHIM_APART") && !is_apart()) {
+        return NULL;
+    }
     return only && (!rank || strcmp(only, rank) != 0) ? NULL : getenv(name);
 }
 

@@ -25,6 +25,21 @@ restore() {
     cp -p half/* .
 }
 
+# A file system that does not answer, or a request to stop, while what an earlier run has written is looked at:
+# that run's chunks are kept.
+look() { # STATUS LIMIT COMMAND...
+    local status=0
+    restore
+    "${@:3}" "${shim[@]}" SHIM_APART=1 SHIM_AWAY_AT=power.h5.part SHIM_AWAY=1:hang "$voltmill" run --stall-timeout "$2" job.yaml \
+        >stdout 2>stderr || status=$?
+    [ $status = "$1" ] && [ "$(chunks half/power.h5)" = "$(chunks power.h5)" ]
+    ok $? "a look that ends with status $1 keeps the chunks"
+    runs "and the run goes on" "$voltmill" run job.yaml
+    same "to the same bytes" "$expected" "$(digest)"
+}
+look 4 2
+look 75 60 timeout --preserve-status -s TERM 3
+
 # damage FILE DATASET FIRST ROWS: zeros
 damage() {
     warm - "$@" <<'PYTHON'
