@@ -127,27 +127,22 @@ static void bench_search_rows(boxcar_t *boxcar, const struct boxes *boxes,
 static status_t bench_search_host(const bench_dedisperse_t *bench, const struct boxes *boxes,
                                   const struct peak *found, struct bench_dedispersed *out)
 {
-    status_t st = STATUS_OK;
     const struct bench_dedispersion *c = &bench->c;
-    boxcar_t *boxcar = NULL;
-    struct peak *peaks = NULL;
+    SCOPED(free_at) struct peak *peaks = NULL;
+    SCOPED(boxcar_destroy_at) boxcar_t *boxcar = NULL;
     void *series = NULL;
     struct boxcar_rows rows = {.ndms = c->ndms};
-    TRY_OUT(buffer_get(dedispersion_trial_series(bench->trial, &rows.stride), &series));
+    TRY(buffer_get(dedispersion_trial_series(bench->trial, &rows.stride), &series));
     rows.rows = series;
-    TRY_OUT(
-        memory_aligned(c->ndms, (size_t)boxes->block / PEAK_CELL * sizeof *peaks, "peaks", &peaks));
-    TRY_OUT(boxcar_create(boxes, c->threads, &boxcar));
+    TRY(memory_aligned(c->ndms, (size_t)boxes->block / PEAK_CELL * sizeof *peaks, "peaks", &peaks));
+    TRY(boxcar_create(boxes, c->threads, &boxcar));
     for (uint32_t i = 0; i < (found ? 1 : c->repeats); i++) {
         double started = clock_now();
         bench_search_rows(boxcar, boxes, &rows, peaks, found, &out->wrong);
         double now = clock_now() - started;
         out->search = found || (i > 0 && out->search < now) ? out->search : now;
     }
-out:
-    boxcar_destroy(boxcar);
-    free(peaks);
-    return st;
+    return STATUS_OK;
 }
 
 /* Sums of a piece of time and then its blocks, piece by piece. */

@@ -302,44 +302,38 @@ static status_t synthesis_run(void *context, struct trial_run *out)
 static status_t synthesis_check_window(struct synthesis *bench, backend_t *reference,
                                        uint64_t first, uint64_t rows)
 {
-    status_t st = STATUS_OK;
     struct synthesise_spec spec = bench->spec;
     const struct sample_input input = {bench->re, bench->im, bench->step};
     const struct overlap overlap = synthesis_overlap(&spec);
     const size_t parts = spec.is_real_out ? 1 : 2;
     struct stage_run run = bench->run;
     struct overlap_rows needs;
-    synthesise_t *stage = NULL;
-    buffer_t *in = NULL;
-    buffer_t *out = NULL;
+    SCOPED(buffer_destroy_at) buffer_t *out = NULL;
+    SCOPED(buffer_destroy_at) buffer_t *in = NULL;
+    SCOPED(stage_destroy_at) synthesise_t *stage = NULL;
     void *from = NULL;
     void *to = NULL;
     spec.max_rows = run.rows = run.out_stride = rows;
     spec.choice = (struct synthesise_choice){.backend = BACKEND_AUTO};
     run.first_row = (int64_t)first;
-    TRY_OUT(overlap_needs(&overlap, 0,
-                          (struct overlap_rows){run.first_row, (int64_t)(first + rows)}, &needs));
+    TRY(overlap_needs(&overlap, 0, (struct overlap_rows){run.first_row, (int64_t)(first + rows)},
+                      &needs));
     run.first_sample = needs.first;
     run.samples = (uint64_t)(needs.end - needs.first);
-    TRY_OUT(synthesise_create(reference, &spec, &stage));
-    TRY_OUT(bank_part(reference, bench->in,
-                      (uint64_t)(needs.first - bench->run.first_sample) * bench->step,
-                      run.samples * bench->step, &in));
-    TRY_OUT(
-        buffer_create(reference, BUFFER_OUT, rows * spec.nstreams * parts * sizeof(float), &out));
-    TRY_OUT(stage_run(stage, in, &input, &run, out));
-    TRY_OUT(buffer_get(out, &to));
-    TRY_OUT(buffer_get(bench->out, &from));
+    TRY(synthesise_create(reference, &spec, &stage));
+    TRY(bank_part(reference, bench->in,
+                  (uint64_t)(needs.first - bench->run.first_sample) * bench->step,
+                  run.samples * bench->step, &in));
+    TRY(buffer_create(reference, BUFFER_OUT, rows * spec.nstreams * parts * sizeof(float), &out));
+    TRY(stage_run(stage, in, &input, &run, out));
+    TRY(buffer_get(out, &to));
+    TRY(buffer_get(bench->out, &from));
     for (uint32_t s = 0; s < spec.nstreams; s++) {
         agreement_sums(&bench->agreement,
                        (const float *)from + (s * bench->run.out_stride + first) * parts,
                        (const float *)to + s * rows * parts, rows * parts, 0);
     }
-out:
-    stage_destroy(stage);
-    buffer_destroy(in);
-    buffer_destroy(out);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t synthesis_check(void *context, uint32_t *wrong)

@@ -157,30 +157,26 @@ void experiment_choose(enum experiment_method method, struct tune_options *optio
 static status_t experiment_compare(const struct tune_space *space, struct tune_outcome *measured,
                                    struct experiment_comparison *out)
 {
-    status_t st = STATUS_OK;
     enum { RANDOM_RUNS = 100 };
     struct tune_options options = {.is_guided = 1};
-    struct tune_outcome guided = {0};
-    struct tune_outcome random = {0};
+    SCOPED(tune_outcome_free) struct tune_outcome random = {0};
+    SCOPED(tune_outcome_free) struct tune_outcome guided = {0};
     *out = (struct experiment_comparison){.all = measured->ok + measured->wrong + measured->failed};
     for (uint32_t i = 0; i < space->count; i++) {
         out->all_spent += measured->results[i].spent;
     }
-    TRY_OUT(experiment_replay(space, &options, measured, &guided));
+    TRY(experiment_replay(space, &options, measured, &guided));
     out->tried = guided.ok + guided.wrong + guided.failed;
     out->spent = guided.spent;
     out->guided = experiment_best_rate(&guided) / experiment_best_rate(measured);
     experiment_choose(EXPERIMENT_RANDOM, &options);
     options.limit = out->tried;
     for (options.seed = 1; options.seed <= RANDOM_RUNS; options.seed++) {
-        TRY_OUT(experiment_replay(space, &options, measured, &random));
+        TRY(experiment_replay(space, &options, measured, &random));
         out->random += experiment_best_rate(&random) / experiment_best_rate(measured) / RANDOM_RUNS;
         tune_outcome_free(&random);
     }
-out:
-    tune_outcome_free(&guided);
-    tune_outcome_free(&random);
-    return st;
+    return STATUS_OK;
 }
 
 status_t experiment_search(backend_t *backend, const struct bench_dedispersion *c,

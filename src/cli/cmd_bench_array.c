@@ -128,7 +128,6 @@ static status_t beams_run(void *context, struct trial_run *out)
 /* Compares one spectrum with that of the reference. */
 static status_t beams_check_spectrum(struct beams *bench, backend_t *reference, uint64_t s)
 {
-    status_t st = STATUS_OK;
     struct between_spec spec = bench->spec;
     const size_t row = beams_row(&spec, spec.stations);
     const size_t beams = beams_row(&spec, spec.beams);
@@ -136,24 +135,20 @@ static status_t beams_check_spectrum(struct beams *bench, backend_t *reference, 
     const struct beamform_turns turns = {
         bench->turns[0] ? bench->turns[0] + s * turn : NULL,
         bench->turns[1] ? bench->turns[1] + s / spec.cell * spec.beams * turn : NULL};
-    between_t *stage = NULL;
-    buffer_t *in = NULL;
-    buffer_t *out = NULL;
+    SCOPED(buffer_destroy_at) buffer_t *out = NULL;
+    SCOPED(buffer_destroy_at) buffer_t *in = NULL;
+    SCOPED(stage_destroy_at) between_t *stage = NULL;
     void *from = NULL;
     void *to = NULL;
     spec.max_spectra = 1;
-    TRY_OUT(between_create(reference, &spec, &stage));
-    TRY_OUT(bank_part(reference, bench->in, s * row * sizeof(float), row * sizeof(float), &in));
-    TRY_OUT(buffer_create(reference, BUFFER_OUT, beams * sizeof(float), &out));
-    TRY_OUT(between_run(stage, in, s, 1, &turns, out));
-    TRY_OUT(buffer_get(out, &to));
-    TRY_OUT(buffer_get(bench->out, &from));
+    TRY(between_create(reference, &spec, &stage));
+    TRY(bank_part(reference, bench->in, s * row * sizeof(float), row * sizeof(float), &in));
+    TRY(buffer_create(reference, BUFFER_OUT, beams * sizeof(float), &out));
+    TRY(between_run(stage, in, s, 1, &turns, out));
+    TRY(buffer_get(out, &to));
+    TRY(buffer_get(bench->out, &from));
     agreement_sums(&bench->agreement, (const float *)from + s * beams, to, beams, 0);
-out:
-    stage_destroy(stage);
-    buffer_destroy(in);
-    buffer_destroy(out);
-    return st;
+    return STATUS_OK;
 }
 
 /* Compares some spectra with the reference, and checks that every number was written. */

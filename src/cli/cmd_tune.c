@@ -419,32 +419,24 @@ out:
 /* Tunes the stage that `run` would plan for the first DMs. */
 static status_t tune_series(struct tuned_job *t, uint32_t number)
 {
-    status_t st = STATUS_OK;
     const struct job_dedisperse *what = &t->job->dedisperse[number];
-    struct fbh5 *fbh5 = NULL;
-    struct dedisperse_plan *plan = NULL;
-    struct dm_group group = {.base = 0};
-    struct tuning tuning = {.problem = NULL};
-    backend_t *backend = NULL;
+    SCOPED(fbh5_destroy_at) struct fbh5 *fbh5 = NULL;
+    SCOPED(dedisperse_plan_destroy_at) struct dedisperse_plan *plan = NULL;
+    SCOPED(backend_close_at) backend_t *backend = NULL;
+    SCOPED(dm_group_free) struct dm_group group = {.base = 0};
+    SCOPED(tuning_end) struct tuning tuning = {.problem = NULL};
     char name[64];
-    TRY_OUT(t->work ? dedisperse_plan_foresee(t->work, what->input, &fbh5)
-                    : fbh5_open(t->job->files[0], FBH5_BAND, &fbh5));
-    TRY_OUT(dedisperse_plan_create(t->job, number, fbh5, backend_settle(what->backend),
-                                   channelise_plan_threads(t->job, 1), NULL, &plan));
+    TRY(t->work ? dedisperse_plan_foresee(t->work, what->input, &fbh5)
+                : fbh5_open(t->job->files[0], FBH5_BAND, &fbh5));
+    TRY(dedisperse_plan_create(t->job, number, fbh5, backend_settle(what->backend),
+                               channelise_plan_threads(t->job, 1), NULL, &plan));
     uint64_t count = min_u64(plan->chunking.chunk_spectra, plan->delays.ndms);
-    TRY_OUT(dm_group_create(plan, 0, (uint32_t)count, &group));
-    TRY_OUT(tune_open_backend(t->job, plan->backend, &backend));
+    TRY(dm_group_create(plan, 0, (uint32_t)count, &group));
+    TRY(tune_open_backend(t->job, plan->backend, &backend));
     struct dedisperse_spec spec = dedisperse_plan_stage(plan, &group, plan->block_outputs);
     snprintf(name, sizeof name, t->job->ndedisperse > 1 ? "dedispersion %u" : "dedispersion",
              number);
-    TRY_OUT(tune_one(t, &tune_dedispersion, backend, &spec, name, &tuning));
-out:
-    tuning_end(&tuning);
-    dm_group_free(&group);
-    backend_close(backend);
-    dedisperse_plan_destroy(plan);
-    fbh5_destroy(fbh5);
-    return st;
+    return tune_one(t, &tune_dedispersion, backend, &spec, name, &tuning);
 }
 
 /* Searches for the filter bank of a job and each of its dedispersions, as `run` on one rank would

@@ -50,27 +50,23 @@ static status_t correlate_check(const struct correlate_spec *spec)
 
 status_t correlate_create(backend_t *backend, const struct correlate_spec *spec, correlate_t **out)
 {
-    status_t st = STATUS_OK;
     struct correlate_spec kept = *spec;
-    uint32_t(*pairs)[2] = NULL;
-    float *gains = NULL;
-    TRY_OUT(correlate_check(spec));
+    SCOPED(free_at) uint32_t(*pairs)[2] = NULL;
+    SCOPED(free_at) float *gains = NULL;
+    TRY(correlate_check(spec));
     const size_t count = spec->gains ? 2 * correlate_inputs(spec) * correlate_columns(spec) : 0;
-    TRY_OUT(memory_zeroed(spec->npairs, sizeof *pairs, "pairs of stations", &pairs));
-    TRY_OUT(memory_zeroed(count, sizeof *gains, "gains", &gains));
+    TRY(memory_zeroed(spec->npairs, sizeof *pairs, "pairs of stations", &pairs));
+    TRY(memory_zeroed(count, sizeof *gains, "gains", &gains));
     memcpy(pairs, spec->pairs, spec->npairs * sizeof *pairs);
     kept.pairs = (const uint32_t(*)[2])pairs;
     if (spec->gains) {
         memcpy(gains, spec->gains, count * sizeof *gains);
         kept.gains = gains;
     }
-    TRY_OUT(
-        stage_create(backend, backend->ops->correlate, &kept, sizeof kept, "the correlation", out));
+    TRY(stage_create(backend, backend->ops->correlate, &kept, sizeof kept, "the correlation", out));
     (*out)->pairs = memory_move(&pairs);
     (*out)->gains = memory_move(&gains);
-out:
-    MEMORY_FREE(pairs, gains);
-    return st;
+    return STATUS_OK;
 }
 
 void correlate_destroy(correlate_t *correlate)

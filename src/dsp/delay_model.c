@@ -105,31 +105,27 @@ static status_t delay_fill_interval(const struct delay_spec *spec, delay_model_t
 
 status_t delay_model_create(const struct delay_spec *spec, delay_model_t **out)
 {
-    status_t st = STATUS_OK;
-    delay_model_t *m = NULL;
-    double(*vectors)[3] = NULL;
+    SCOPED(delay_model_destroy_at) delay_model_t *m = NULL;
+    SCOPED(free_at) double(*vectors)[3] = NULL;
     const double first = floor(spec->from_s / DELAY_INTERVAL_S);
     const double count = fmax(ceil(spec->to_s / DELAY_INTERVAL_S) - first, 1);
-    REQUIRE_OUT(count <= MOST_INTERVALS, STATUS_USAGE,
-                "delays of %.9g s: more than %d intervals of %d s", spec->to_s - spec->from_s,
-                (int)MOST_INTERVALS, (int)DELAY_INTERVAL_S);
-    TRY_OUT(delay_model_new(spec, &m));
+    REQUIRE(count <= MOST_INTERVALS, STATUS_USAGE,
+            "delays of %.9g s: more than %d intervals of %d s", spec->to_s - spec->from_s,
+            (int)MOST_INTERVALS, (int)DELAY_INTERVAL_S);
+    TRY(delay_model_new(spec, &m));
     m->interval_s = DELAY_INTERVAL_S;
     m->first_s = first * DELAY_INTERVAL_S;
     m->nintervals = (uint32_t)count;
     m->terms = DELAY_TERMS;
-    TRY_OUT(memory_zeroed((size_t)m->ndirections * m->nintervals, 3 * DELAY_TERMS * sizeof(double),
-                          "delays of stations", &m->vectors));
-    TRY_OUT(memory_zeroed((size_t)m->ndirections * DELAY_TERMS, sizeof *vectors,
-                          "delays of stations", &vectors));
+    TRY(memory_zeroed((size_t)m->ndirections * m->nintervals, 3 * DELAY_TERMS * sizeof(double),
+                      "delays of stations", &m->vectors));
+    TRY(memory_zeroed((size_t)m->ndirections * DELAY_TERMS, sizeof *vectors, "delays of stations",
+                      &vectors));
     for (uint32_t i = 0; i < m->nintervals; i++) {
-        TRY_OUT(delay_fill_interval(spec, m, i, vectors));
+        TRY(delay_fill_interval(spec, m, i, vectors));
     }
     *out = memory_move(&m);
-out:
-    free(vectors);
-    delay_model_destroy(m);
-    return st;
+    return STATUS_OK;
 }
 
 /* Rewrites sum of c[k] t^k as a polynomial in x, t = half (1 + x). */

@@ -118,19 +118,16 @@ static void dft_transform(const struct dft *dft, size_t n, size_t stride, const 
 
 status_t dft_forward(size_t length, const double complex *in, double complex *out)
 {
-    status_t st = STATUS_OK;
-    double complex *scratch = NULL;
+    SCOPED(free_at) double complex *scratch = NULL;
     /* The column is no longer than the roots, whose number is bounded by the address space. */
     size_t count = length + dft_largest_prime_factor(length);
-    TRY_OUT(memory_zeroed(count, sizeof *scratch, "a discrete Fourier transform", &scratch));
+    TRY(memory_zeroed(count, sizeof *scratch, "a discrete Fourier transform", &scratch));
     for (size_t k = 0; k < length; k++) {
         scratch[k] = dft_root_of_unity(k, length);
     }
     struct dft dft = {.length = length, .roots = scratch, .column = scratch + length};
     dft_transform(&dft, length, 1, in, out);
-out:
-    free(scratch);
-    return st;
+    return STATUS_OK;
 }
 
 void dft_factor(size_t k, size_t length, float out[2])

@@ -468,35 +468,29 @@ static const double rad_per_arcsec = 3.14159265358979323846 / 180 / 3600;
 /* Reads UT1 - UTC and polar motion at the observation's first sample from the IERS file. */
 static status_t array_job_read_iers(struct job *job, const struct archive *archive)
 {
-    status_t st = STATUS_OK;
     struct job_array *array = &job->array;
-    FILE *file = NULL;
-    struct text text = {0};
+    SCOPED(text_free) struct text text = {0};
+    SCOPED(free_at) char *line = NULL;
     struct earth earth;
-    char *line = NULL;
+    SCOPED(text_close_at) FILE *file = NULL;
     size_t room = 0;
-    REQUIRE_OUT(
-        archive->sky.has_start, STATUS_USAGE,
-        "%s: array.iers: the archive does not say when it starts (input.layout.start sets it)",
-        job->path);
-    TRY_OUT(text_open(array->iers, "the IERS file ", 0, &file));
+    REQUIRE(archive->sky.has_start, STATUS_USAGE,
+            "%s: array.iers: the archive does not say when it starts (input.layout.start sets it)",
+            job->path);
+    TRY(text_open(array->iers, "the IERS file ", 0, &file));
     while (getline(&line, &room, file) >= 0) {
-        TRY_OUT(text_add(&text, "%s", line));
+        TRY(text_add(&text, "%s", line));
     }
-    REQUIRE_OUT(!ferror(file), STATUS_DATA, "cannot read %s: %s", array->iers, strerror(errno));
-    TRY_OUT(earth_find(array->iers, text.data ? text.data : "", text.length, archive->sky.start,
-                       &earth));
+    REQUIRE(!ferror(file), STATUS_DATA, "cannot read %s: %s", array->iers, strerror(errno));
+    TRY(earth_find(array->iers, text.data ? text.data : "", text.length, archive->sky.start,
+                   &earth));
     array->ut1_utc_s = array->has_ut1_utc ? array->ut1_utc_s : earth.ut1_utc_s;
     if (!array->has_polar_motion) {
         array->polar_motion[0] = earth.polar_x_rad / rad_per_arcsec;
         array->polar_motion[1] = earth.polar_y_rad / rad_per_arcsec;
     }
     array->has_ut1_utc = array->has_polar_motion = 1;
-out:
-    text_close(file);
-    free(line);
-    text_free(&text);
-    return st;
+    return STATUS_OK;
 }
 
 /* Directions on the sky depend on how the Earth is turned. */
@@ -552,35 +546,29 @@ static status_t array_job_read_beams(struct job *job, struct archive *archive, s
 
 status_t array_job_read(struct job *job, struct archive *archive)
 {
-    status_t st = STATUS_OK;
-    struct array_table *table = NULL;
-    struct calc_table *calc = NULL;
-    struct text packed = {0};
+    SCOPED(text_free) struct text packed = {0};
+    SCOPED(calc_table_destroy_at) struct calc_table *calc = NULL;
+    SCOPED(array_table_destroy_at) struct array_table *table = NULL;
     if (!job->is_array || job->array.packed) {
         return STATUS_OK;
     }
-    TRY_OUT(job->array.table ? array_table_read(job->array.table, &table)
-                             : array_table_of_archive(archive, job->beam_weights != NULL, &table));
-    REQUIRE_OUT(
-        table, STATUS_USAGE,
-        "%s: array: %s does not say where its stations are: expected array.table, a file with "
-        "their positions (docs/array-table.md)",
-        job->path, archive->parts[0].path);
-    TRY_OUT(job->beam_weights ? STATUS_OK : array_job_assume(job, table, archive));
-    TRY_OUT(job->array.iers ? array_job_read_iers(job, archive) : STATUS_OK);
-    TRY_OUT(pack_struct(&packed, table, &array_table_type));
-    TRY_OUT(job->array.delays ? calc_table_read(job->array.delays, archive->sky.start, &calc)
-                              : STATUS_OK);
-    TRY_OUT(calc ? pack_struct(&packed, calc, &calc_table_type) : STATUS_OK);
-    TRY_OUT(job->beam_weights ? array_job_read_beams(job, archive, &packed) : STATUS_OK);
+    TRY(job->array.table ? array_table_read(job->array.table, &table)
+                         : array_table_of_archive(archive, job->beam_weights != NULL, &table));
+    REQUIRE(table, STATUS_USAGE,
+            "%s: array: %s does not say where its stations are: expected array.table, a file with "
+            "their positions (docs/array-table.md)",
+            job->path, archive->parts[0].path);
+    TRY(job->beam_weights ? STATUS_OK : array_job_assume(job, table, archive));
+    TRY(job->array.iers ? array_job_read_iers(job, archive) : STATUS_OK);
+    TRY(pack_struct(&packed, table, &array_table_type));
+    TRY(job->array.delays ? calc_table_read(job->array.delays, archive->sky.start, &calc)
+                          : STATUS_OK);
+    TRY(calc ? pack_struct(&packed, calc, &calc_table_type) : STATUS_OK);
+    TRY(job->beam_weights ? array_job_read_beams(job, archive, &packed) : STATUS_OK);
     job->array.packed = packed.data;
     job->array.npacked = packed.length;
     packed.data = NULL;
-out:
-    array_table_destroy(table);
-    calc_table_destroy(calc);
-    text_free(&packed);
-    return st;
+    return STATUS_OK;
 }
 
 static const struct pack_type byte_type = PACK_PLAIN(char);

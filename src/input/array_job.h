@@ -27,6 +27,7 @@ struct calc_table {
  * (memory). */
 status_t calc_table_read(const char *path, struct utc utc, struct calc_table **out);
 void calc_table_destroy(struct calc_table *calc); /* takes NULL */
+SCOPED_END(calc_table_destroy, struct calc_table *)
 
 /* A file of weights of beams, or a recipe of a beamformer (bfr5). */
 struct beam_file {

@@ -475,13 +475,12 @@ status_t array_table_delays(const struct array_table *table, const struct array_
                             const struct calc_table *calc, const uint32_t *sources,
                             delay_model_t **out)
 {
-    status_t st = STATUS_OK;
-    double(*offset_m)[3] = NULL;
-    struct delay_clock *clocks = NULL;
-    uint32_t *columns = NULL;
-    TRY_OUT(memory_zeroed(aim->nstations, sizeof *offset_m, "positions of stations", &offset_m));
-    TRY_OUT(memory_zeroed(aim->nstations, sizeof *clocks, "clocks of stations", &clocks));
-    TRY_OUT(memory_zeroed(aim->nstations, sizeof *columns, "stations", &columns));
+    SCOPED(free_at) double(*offset_m)[3] = NULL;
+    SCOPED(free_at) struct delay_clock *clocks = NULL;
+    SCOPED(free_at) uint32_t *columns = NULL;
+    TRY(memory_zeroed(aim->nstations, sizeof *offset_m, "positions of stations", &offset_m));
+    TRY(memory_zeroed(aim->nstations, sizeof *clocks, "clocks of stations", &clocks));
+    TRY(memory_zeroed(aim->nstations, sizeof *columns, "stations", &columns));
     for (uint32_t i = 0; i < aim->nstations; i++) {
         const struct array_station *s = &table->stations[aim->stations ? aim->stations[i] : i];
         clocks[i] = s->clock;
@@ -492,8 +491,8 @@ status_t array_table_delays(const struct array_table *table, const struct array_
                strcmp(calc->stations[columns[i]], s->name) != 0) {
             columns[i]++;
         }
-        REQUIRE_OUT(!calc || columns[i] < calc->table.nstations, STATUS_DATA,
-                    "the table of delays has no telescope %s, which %s has", s->name, table->path);
+        REQUIRE(!calc || columns[i] < calc->table.nstations, STATUS_DATA,
+                "the table of delays has no telescope %s, which %s has", s->name, table->path);
     }
     const struct delay_spec spec = {
         .observer = {table->reference, aim->earth, aim->has_diurnal},
@@ -506,11 +505,6 @@ status_t array_table_delays(const struct array_table *table, const struct array_
         .epoch_s = table->has_epoch ? utc_difference(table->epoch, aim->start) : 0,
         .from_s = aim->from_s,
         .to_s = aim->to_s};
-    TRY_OUT(calc ? delay_model_create_table(&spec, &calc->table, columns, sources, out)
-                 : delay_model_create(&spec, out));
-out:
-    free(offset_m);
-    free(clocks);
-    free(columns);
-    return st;
+    return calc ? delay_model_create_table(&spec, &calc->table, columns, sources, out)
+                : delay_model_create(&spec, out);
 }

@@ -66,6 +66,7 @@ struct archive;
 status_t array_table_of_archive(const struct archive *archive, int may_be_nowhere,
                                 struct array_table **out);
 void array_table_destroy(struct array_table *table); /* takes NULL */
+SCOPED_END(array_table_destroy, struct array_table *)
 
 extern const struct pack_type array_table_type;
 /* For the table of tasks (main.c). */

@@ -81,16 +81,12 @@ status_t file_check_new(const char *path, int force)
 
 status_t file_is_same(const char *a, const char *b, int *out)
 {
-    status_t st = STATUS_OK;
-    struct folder_place left = {0};
-    struct folder_place right = {0};
-    TRY_OUT(folder_place_of(a, &left));
-    TRY_OUT(folder_place_of(b, &right));
+    SCOPED(folder_place_free) struct folder_place right = {0};
+    SCOPED(folder_place_free) struct folder_place left = {0};
+    TRY(folder_place_of(a, &left));
+    TRY(folder_place_of(b, &right));
     *out = folder_place_is_same(&left, &right);
-out:
-    folder_place_free(&left);
-    folder_place_free(&right);
-    return st;
+    return STATUS_OK;
 }
 
 void file_close(int fd)

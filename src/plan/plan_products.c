@@ -25,40 +25,35 @@ static const char blanks[] = " \t\r\n\v\f,"; /* between the words of tables */
  * than 0. free() returns them. Fails with DATA: file, line, what was expected. */
 static status_t sum_factors_read(const char *path, uint32_t count, const char *whose, double **out)
 {
-    status_t st = STATUS_OK;
-    FILE *file = NULL;
-    char *text = NULL;
+    SCOPED(free_at) double *weights = NULL;
+    SCOPED(free_at) char *text = NULL;
     size_t room = 0;
-    double *weights = NULL;
+    SCOPED(text_close_at) FILE *file = NULL;
     double sum = 0;
     uint32_t found = 0;
-    TRY_OUT(text_open(path, "the weights of sums in ", 0, &file));
-    TRY_OUT(memory_zeroed((size_t)count + 1, sizeof *weights, "weights of sums", &weights));
+    TRY(text_open(path, "the weights of sums in ", 0, &file));
+    TRY(memory_zeroed((size_t)count + 1, sizeof *weights, "weights of sums", &weights));
     for (size_t line = 1; getline(&text, &room, file) >= 0; line++) {
         char *rest = NULL;
         text[strcspn(text, "#")] = '\0';
         for (char *word = strtok_r(text, blanks, &rest); word;
              word = strtok_r(NULL, blanks, &rest), found++) {
             double value = 0;
-            REQUIRE_OUT(units_parse_f64(word, &value) && value >= 0 && isfinite(value), STATUS_DATA,
-                        "%s, line %zu: '%.40s' is no weight, expected a number of at least 0", path,
-                        line, word);
+            REQUIRE(units_parse_f64(word, &value) && value >= 0 && isfinite(value), STATUS_DATA,
+                    "%s, line %zu: '%.40s' is no weight, expected a number of at least 0", path,
+                    line, word);
             weights[min_u64(found, count)] = value; /* one more is the last of too many */
         }
     }
-    REQUIRE_OUT(!ferror(file), STATUS_DATA, "cannot read %s: %s", path, strerror(errno));
-    REQUIRE_OUT(found == count, STATUS_DATA, "%s has %u weights, but %u %s are added up", path,
-                found, count, whose);
+    REQUIRE(!ferror(file), STATUS_DATA, "cannot read %s: %s", path, strerror(errno));
+    REQUIRE(found == count, STATUS_DATA, "%s has %u weights, but %u %s are added up", path, found,
+            count, whose);
     for (uint32_t i = 0; i < count; i++) {
         sum += weights[i];
     }
-    REQUIRE_OUT(sum > 0 && isfinite(sum), STATUS_DATA, "%s: the sum of its weights is %g", path,
-                sum);
+    REQUIRE(sum > 0 && isfinite(sum), STATUS_DATA, "%s: the sum of its weights is %g", path, sum);
     *out = memory_move(&weights);
-out:
-    text_close(file);
-    MEMORY_FREE(text, weights);
-    return st;
+    return STATUS_OK;
 }
 
 struct channelise_output plan_ifs_output(const struct job_product *job)
@@ -193,27 +188,26 @@ static status_t plan_ifs_settle(struct channelise_plan *work, uint32_t i)
 static status_t droop_of_stage(const struct channelise_plan *work, uint32_t number,
                                const struct product_spec *spec, double *gains)
 {
-    status_t st = STATUS_OK;
     const struct filter_plan_stage *stage = &work->filters->stages[number];
     const struct filter_coefficients *made = &stage->made;
     const struct archive *in =
         number > 0 ? &work->filters->stages[number - 1].base.seen : work->archive;
     const struct archive *seen = spec->archive;
-    double complex *folded = NULL;
-    double complex *response = NULL;
+    SCOPED(free_at) double complex *folded = NULL;
+    SCOPED(free_at) double complex *response = NULL;
     double spacing = seen->sample_rate_hz / spec->bank.samples_per_spectrum;
     size_t length = (size_t)llround(in->sample_rate_hz / spacing);
     if (stage->chirps || made->is_deripple) {
         return STATUS_OK; /* all pass, or flat after it as they are */
     }
-    TRY_OUT(memory_zeroed(length, sizeof *response, "a response", &response));
-    TRY_OUT(memory_zeroed(length, sizeof *folded, "a response", &folded));
+    TRY(memory_zeroed(length, sizeof *response, "a response", &response));
+    TRY(memory_zeroed(length, sizeof *folded, "a response", &folded));
     for (uint32_t i = 0; i < made->taps; i++) {
         folded[i % length] +=
             (made->is_complex ? made->coeff[2 * i] + I * made->coeff[2 * i + 1] : made->coeff[i]) /
             in->scale;
     }
-    TRY_OUT(dft_forward(length, folded, response));
+    TRY(dft_forward(length, folded, response));
     int sideband = in->is_complex ? 1 : in->sideband;
     for (uint64_t k = 0; k < bank_channels(spec); k++) {
         uint64_t chan = in->selected[AXIS_CHAN][k / spec->bank.nchannels];
@@ -223,9 +217,7 @@ static status_t droop_of_stage(const struct channelise_plan *work, uint32_t numb
         double gain = cabs(response[bin < 0 ? bin + (long long)length : bin]);
         gains[k] *= gain * gain;
     }
-out:
-    MEMORY_FREE(folded, response);
-    return st;
+    return STATUS_OK;
 }
 
 struct droop_table {

@@ -135,19 +135,18 @@ static void volts_blank(const struct loss *loss, uint64_t first, const struct so
  * Fails with DATA, DEVICE (memory). */
 static status_t volts_read(struct volts *v, const struct source_block *b, float *out)
 {
-    status_t st = STATUS_OK;
     const struct archive *a = v->archive;
     const struct sample_input input = {v->re, v->im, (size_t)v->slab->width};
     const uint64_t first = a->first_sample + b->row;
     const uint64_t parts = a->is_complex ? 2 : 1;
-    struct losses losses = {0};
-    char *data = NULL;
-    REQUIRE_OUT(b->row + b->rows <= a->samples && b->first_if + b->ifs <= a->nstreams &&
-                    b->chans == parts,
-                STATUS_DEVICE, "samples are asked for beyond those of the observation");
-    TRY_OUT(memory_aligned((size_t)slab_bytes(v->slab, b->rows), 1, "samples", &data));
+    SCOPED(free_at) char *data = NULL;
+    SCOPED(losses_free) struct losses losses = {0};
+    REQUIRE(b->row + b->rows <= a->samples && b->first_if + b->ifs <= a->nstreams &&
+                b->chans == parts,
+            STATUS_DEVICE, "samples are asked for beyond those of the observation");
+    TRY(memory_aligned((size_t)slab_bytes(v->slab, b->rows), 1, "samples", &data));
     slab_offsets(v->slab, b->rows, v->re, v->im);
-    TRY_OUT(reader_salvage(v->reader, v->slab, first, b->rows, data, &losses, &losses));
+    TRY(reader_salvage(v->reader, v->slab, first, b->rows, data, &losses, &losses));
     for (uint64_t i = 0; i < b->rows * b->ifs; i++) {
         double value[2];
         uint32_t stream = (uint32_t)(b->first_if + i % b->ifs);
@@ -158,10 +157,7 @@ static status_t volts_read(struct volts *v, const struct source_block *b, float 
     for (size_t i = 0; i < losses.count; i++) {
         volts_blank(&losses.items[i], first, b, parts, out);
     }
-out:
-    losses_free(&losses);
-    free(data);
-    return st;
+    return STATUS_OK;
 }
 
 struct source {

@@ -316,13 +316,12 @@ static int compare_is_passed_over(const struct comparison *comparison, const cha
 static status_t compare_list_names(struct comparison *comparison, const struct pair *pair,
                                    int of_links, struct h5_names *both)
 {
-    status_t st = STATUS_OK;
-    struct h5_names found = {0};
+    SCOPED(h5_names_free) struct h5_names found = {0};
     status_t (*list)(hid_t, const char *, const char *, struct h5_names *) =
         of_links ? h5_list_links : h5_list_attributes;
-    TRY_OUT(list(pair->found, comparison->path, pair->name, &found));
-    TRY_OUT(list(pair->expected, comparison->path, pair->name, both));
-    TRY_OUT(compare_names(comparison, pair, of_links, &found, both));
+    TRY(list(pair->found, comparison->path, pair->name, &found));
+    TRY(list(pair->expected, comparison->path, pair->name, both));
+    TRY(compare_names(comparison, pair, of_links, &found, both));
     size_t kept = 0;
     for (size_t i = 0; i < both->count; i++) {
         char *name = both->names[i];
@@ -334,9 +333,7 @@ static status_t compare_list_names(struct comparison *comparison, const struct p
         }
     }
     both->count = kept;
-out:
-    text_free_list(found.names, found.count);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t compare_object(struct comparison *comparison, const struct pair *group,
@@ -345,15 +342,12 @@ static status_t compare_object(struct comparison *comparison, const struct pair 
 /* Compares the objects of two groups, or the attributes of two objects. */
 static status_t compare_all(struct comparison *comparison, const struct pair *pair, int of_links)
 {
-    status_t st = STATUS_OK;
-    struct h5_names names = {0};
-    TRY_OUT(compare_list_names(comparison, pair, of_links, &names));
+    SCOPED(h5_names_free) struct h5_names names = {0};
+    TRY(compare_list_names(comparison, pair, of_links, &names));
     for (size_t i = 0; i < names.count; i++) {
-        TRY_OUT((of_links ? compare_object : compare_attribute)(comparison, pair, names.names[i]));
+        TRY((of_links ? compare_object : compare_attribute)(comparison, pair, names.names[i]));
     }
-out:
-    text_free_list(names.names, names.count);
-    return st;
+    return STATUS_OK;
 }
 
 /* "time: /time " */

@@ -428,20 +428,16 @@ out:
 /* Lists all objects, in the order of names. */
 static status_t contents_list(struct contents *contents)
 {
-    status_t st = STATUS_OK;
-    struct h5_names names = {0};
-    struct text path = {0};
-    TRY_OUT(h5_list_all(contents->file, contents->path, &names));
-    TRY_OUT(contents_object(contents, "/"));
+    SCOPED(h5_names_free) struct h5_names names = {0};
+    SCOPED(text_free) struct text path = {0};
+    TRY(h5_list_all(contents->file, contents->path, &names));
+    TRY(contents_object(contents, "/"));
     for (size_t i = 0; i < names.count; i++) {
         path.length = 0;
-        TRY_OUT(text_add(&path, "/%s", names.names[i]));
-        TRY_OUT(contents_object(contents, path.data));
+        TRY(text_add(&path, "/%s", names.names[i]));
+        TRY(contents_object(contents, path.data));
     }
-out:
-    text_free_list(names.names, names.count);
-    text_free(&path);
-    return st;
+    return STATUS_OK;
 }
 
 status_t contents_reserve(hid_t file)

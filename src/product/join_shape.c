@@ -677,32 +677,27 @@ static status_t join_make_objects(struct join *join, hid_t out, const struct h5_
 
 status_t join_make(struct join *join, int fd, const char *path)
 {
-    status_t st = STATUS_OK;
-    struct h5_names names = {0};
+    SCOPED(h5_names_free) struct h5_names names = {0};
     uint64_t bytes = 0;
-    hid_t out = -1;
+    SCOPED(h5_close_at) hid_t out = -1;
     const struct product *first = join->parts[0].product;
     join->place.rows = join->rows;
     join->place.row_bytes = first->place.row_bytes / first->frequencies * join->channels;
     join->place.span_rows = spans_rows(join->rows, join->place.row_bytes);
-    TRY_OUT(join_list_names(join, &names));
-    TRY_OUT(memory_zeroed(names.count, sizeof *join->sets, "datasets", &join->sets));
-    TRY_OUT(h5_file_create(fd, path, MARK_JOIN, &out));
-    TRY_OUT(join_copy_attributes(join, "/", join->parts[0].file, out));
-    TRY_OUT(join_make_objects(join, out, &names));
-    TRY_OUT(join_put_words(join, out));
-    TRY_OUT(contents_reserve(out));
+    TRY(join_list_names(join, &names));
+    TRY(memory_zeroed(names.count, sizeof *join->sets, "datasets", &join->sets));
+    TRY(h5_file_create(fd, path, MARK_JOIN, &out));
+    TRY(join_copy_attributes(join, "/", join->parts[0].file, out));
+    TRY(join_make_objects(join, out, &names));
+    TRY(join_put_words(join, out));
+    TRY(contents_reserve(out));
     for (size_t i = 0; i < join->nsets; i++) {
         hid_t made = H5Dopen2(out, join->sets[i].name, H5P_DEFAULT);
         join->sets[i].offset = made >= 0 ? h5_offset(made) : HADDR_UNDEF;
         h5_close(made);
-        REQUIRE_OUT(join->sets[i].offset != HADDR_UNDEF, STATUS_DATA, "%s has no place in its file",
-                    join->sets[i].name);
+        REQUIRE(join->sets[i].offset != HADDR_UNDEF, STATUS_DATA, "%s has no place in its file",
+                join->sets[i].name);
     }
-    TRY_OUT(h5_file_finish(&out, &bytes));
-    TRY_OUT(product_find_part(path, &join->place));
-out:
-    h5_close(out);
-    text_free_list(names.names, names.count);
-    return st;
+    TRY(h5_file_finish(&out, &bytes));
+    return product_find_part(path, &join->place);
 }

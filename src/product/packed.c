@@ -115,30 +115,26 @@ out:
 status_t packed_begin(const struct packed_files *files, const struct product_spec *spec,
                       enum compression compression, packed_t **out, struct packed_shape *shape)
 {
-    status_t st = STATUS_OK;
-    packed_t *packed = NULL;
+    SCOPED(free_at) char *inputs = NULL;
     struct product_spec what = *spec;
-    char *inputs = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *packed, "a product", &packed));
+    SCOPED(packed_destroy_at) packed_t *packed = NULL;
+    TRY(memory_zeroed(1, sizeof *packed, "a product", &packed));
     packed->file = packed->rows = -1;
     packed->shape.compression = what.compression = compression;
     packed->files = *files;
-    TRY_OUT(packed_look(packed, spec->kind, &inputs));
+    TRY(packed_look(packed, spec->kind, &inputs));
     what.inputs = inputs;
-    TRY_OUT(h5_file_create_aligned(files->to, files->path, MARK_RUN, 1, &packed->file));
-    TRY_OUT(kind_describe(packed->file, &what, &packed->place));
-    TRY_OUT(contents_reserve(packed->file));
-    TRY_OUT(packed_list_taken(packed));
+    TRY(h5_file_create_aligned(files->to, files->path, MARK_RUN, 1, &packed->file));
+    TRY(kind_describe(packed->file, &what, &packed->place));
+    TRY(contents_reserve(packed->file));
+    TRY(packed_list_taken(packed));
     packed->rows = H5Dopen2(packed->file, kind_of(spec->kind)->rows, H5P_DEFAULT);
-    H5_TRY_OUT(packed->rows, "%s: its rows cannot be opened", files->path);
+    H5_TRY(packed->rows, "%s: its rows cannot be opened", files->path);
     /* From here on, the file that a kill leaves is recognised as a product of ours. */
-    H5_TRY_OUT(H5Fflush(packed->file, H5F_SCOPE_GLOBAL), "%s cannot be written", files->path);
+    H5_TRY(H5Fflush(packed->file, H5F_SCOPE_GLOBAL), "%s cannot be written", files->path);
     *shape = packed->shape;
     *out = memory_move(&packed);
-out:
-    packed_destroy(packed);
-    free(inputs);
-    return st;
+    return STATUS_OK;
 }
 
 status_t packed_place(packed_t *packed, uint64_t bytes, uint64_t *out)

@@ -39,6 +39,7 @@ status_t packed_place(packed_t *packed, uint64_t bytes, uint64_t *at);
  * of the datasets. The file is not synced. Fails with NO_SPACE, DATA, DEVICE, STOPPED. */
 status_t packed_finish(packed_t *packed, struct product_place *place);
 void packed_destroy(packed_t *packed); /* takes NULL */
+SCOPED_END(packed_destroy, packed_t *)
 
 typedef struct rows rows_t;
 

@@ -14,19 +14,14 @@ enum { CHILDREN = 3, CHILD_BYTES = 512 << 20 };
 /* Builds the programs of a bank. */
 static status_t ahead_build(backend_t *backend, const char *packed)
 {
-    status_t st = STATUS_OK;
     struct channelise_spec spec;
-    channelise_t *bank = NULL;
-    double *coeff = NULL; /* programs are the same for any */
+    SCOPED(free_at) double *coeff = NULL; /* programs are the same for any */
+    SCOPED(stage_destroy_at) channelise_t *bank = NULL;
     memcpy(&spec, packed, sizeof spec);
-    TRY_OUT(memory_zeroed(channelise_samples(&spec) * spec.taps, sizeof *coeff, "coefficients",
-                          &coeff));
+    TRY(memory_zeroed(channelise_samples(&spec) * spec.taps, sizeof *coeff, "coefficients",
+                      &coeff));
     spec.coeff = coeff;
-    TRY_OUT(channelise_create(backend, &spec, &bank));
-out:
-    stage_destroy(bank);
-    free(coeff);
-    return st;
+    return channelise_create(backend, &spec, &bank);
 }
 
 /* `wants` is the bank to begin with; one that fails is left out. */

@@ -85,29 +85,25 @@ static status_t tuned_blocks(backend_t *backend, const struct channelise_plan *w
  * only if necessary. Fails with DEVICE. */
 static status_t tuned_blocks_foresee(const struct channelise_plan *work, uint64_t *block)
 {
-    status_t st = STATUS_OK;
     const struct job *job = work->job;
     const struct channelise_spec *spec = &work->banks[0].channelise;
     struct backend_options options = {
         .device = job->device, .device_memory = job->device_memory, .local_size = 1};
-    struct tuning t = {.problem = NULL};
-    backend_t *backend = NULL;
+    SCOPED(backend_close_at) backend_t *backend = NULL;
+    SCOPED(tuning_end) struct tuning t = {.problem = NULL};
     int is_known = 0;
     *block = 0;
-    TRY_OUT(tuning_is_known(&tune_block_length, work->backend, spec, NULL, &is_known));
+    TRY(tuning_is_known(&tune_block_length, work->backend, spec, NULL, &is_known));
     if (!is_known || backend_abilities(work->backend)->is_reference) {
-        goto out;
+        return STATUS_OK;
     }
     if (backend_open(work->backend, &options, &backend) != STATUS_OK) {
         report_clear(); /* the run will have another machine */
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(tuning_begin(&tune_block_length, backend, spec, NULL, &t));
+    TRY(tuning_begin(&tune_block_length, backend, spec, NULL, &t));
     *block = t.found != TUNE_NOTHING ? t.values[0] : 0;
-out:
-    tuning_end(&t);
-    backend_close(backend);
-    return st;
+    return STATUS_OK;
 }
 
 /* Per cent of a product's numbers; Gaussian noise has less than 0.01. */

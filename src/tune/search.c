@@ -540,16 +540,15 @@ static uint32_t guided_best_open(const struct search *s, const unsigned char *do
  * nothing becomes faster. */
 static status_t search_guided(struct search *s)
 {
-    status_t st = STATUS_OK;
-    struct map map = {0};
-    unsigned char *done = NULL;
-    struct neighbour *room = NULL;
-    TRY_OUT(map_create(s->space, &map));
-    TRY_OUT(memory_zeroed(s->space->count, 1, "configurations", &done));
-    TRY_OUT(memory_zeroed(s->space->count, sizeof *room, "configurations", &room));
-    TRY_OUT(guided_try_seeds(s, &map));
+    SCOPED(map_free) struct map map = {0};
+    SCOPED(free_at) unsigned char *done = NULL;
+    SCOPED(free_at) struct neighbour *room = NULL;
+    TRY(map_create(s->space, &map));
+    TRY(memory_zeroed(s->space->count, 1, "configurations", &done));
+    TRY(memory_zeroed(s->space->count, sizeof *room, "configurations", &room));
+    TRY(guided_try_seeds(s, &map));
     for (int is_over = 0; s->outcome->ok == 0 && !is_over && search_goes_on(s);) {
-        TRY_OUT(guided_try_next(s, &is_over));
+        TRY(guided_try_next(s, &is_over));
     }
     for (int vain = 0; vain < PATIENCE && search_goes_on(s);) {
         uint32_t centre = guided_best_open(s, done);
@@ -558,13 +557,10 @@ static status_t search_guided(struct search *s)
         }
         double before = s->outcome->results[s->outcome->best].seconds;
         done[centre] = 1;
-        TRY_OUT(guided_try_near(s, &map, centre, room));
+        TRY(guided_try_near(s, &map, centre, room));
         vain = s->outcome->results[s->outcome->best].seconds < 0.995 * before ? 0 : vain + 1;
     }
-out:
-    map_free(&map);
-    MEMORY_FREE(done, room);
-    return st;
+    return STATUS_OK;
 }
 
 void tune_outcome_free(struct tune_outcome *outcome)

@@ -45,30 +45,29 @@ static status_t bandpass_find(const struct verify *verify, uint64_t from, uint64
  * them. Fails with DATA. */
 static status_t verify_bandpass(const struct verify *verify)
 {
-    status_t st = STATUS_OK;
     const struct product *product = verify->product;
     uint64_t all = product->place.row_bytes / sizeof(float);
-    medians_t *medians = NULL;
-    float *piece = NULL;
-    float *found = NULL;
-    float *stored = NULL;
+    SCOPED(free_at) float *stored = NULL;
+    SCOPED(free_at) float *found = NULL;
+    SCOPED(free_at) float *piece = NULL;
+    SCOPED(medians_destroy_at) medians_t *medians = NULL;
     uint64_t most = min_u64(all, MEDIANS_COLUMNS);
     if (product->place.bandpass_offset == 0) {
         return STATUS_OK;
     }
-    TRY_OUT(medians_create(most, 1, &medians));
-    TRY_OUT(memory_zeroed((size_t)max_u64(PIECE_BYTES / sizeof *piece, most), sizeof *piece, "rows",
-                          &piece));
-    TRY_OUT(memory_zeroed((size_t)most, sizeof *found, "medians", &found));
-    TRY_OUT(memory_zeroed((size_t)most, sizeof *stored, "medians", &stored));
+    TRY(medians_create(most, 1, &medians));
+    TRY(memory_zeroed((size_t)max_u64(PIECE_BYTES / sizeof *piece, most), sizeof *piece, "rows",
+                      &piece));
+    TRY(memory_zeroed((size_t)most, sizeof *found, "medians", &found));
+    TRY(memory_zeroed((size_t)most, sizeof *stored, "medians", &stored));
     for (uint64_t from = 0; from < all; from += most) {
         uint64_t columns = min_u64(most, all - from);
-        TRY_OUT(bandpass_find(verify, from, columns, medians, piece, found));
-        TRY_OUT(file_read(verify->fd, product->path,
-                          product->place.bandpass_offset + from * sizeof *stored, stored,
-                          columns * sizeof *stored));
+        TRY(bandpass_find(verify, from, columns, medians, piece, found));
+        TRY(file_read(verify->fd, product->path,
+                      product->place.bandpass_offset + from * sizeof *stored, stored,
+                      columns * sizeof *stored));
         for (uint64_t i = 0; i < columns; i++) {
-            REQUIRE_OUT(
+            REQUIRE(
                 stored[i] == found[i] || (isnan(stored[i]) && isnan(found[i])), STATUS_DATA,
                 "%s: the median of channel %llu of pol %llu is %.9g, but that of its rows is %.9g",
                 product->path, (unsigned long long)((from + i) % product->frequencies),
@@ -76,12 +75,7 @@ static status_t verify_bandpass(const struct verify *verify)
                 (double)found[i]);
         }
     }
-out:
-    medians_destroy(medians);
-    free(piece);
-    free(found);
-    free(stored);
-    return st;
+    return STATUS_OK;
 }
 
 struct spectra {
@@ -190,54 +184,47 @@ static status_t spectra_compare_flags(void *context, uint32_t index, const struc
                                       uint64_t first_cell, uint64_t cells,
                                       const struct flag_block *flags)
 {
-    status_t st = STATUS_OK;
     const struct verify *verify = context;
     const struct product *product = verify->product;
     const struct spectra *spectra = verify->kind;
-    unsigned char *stored = NULL;
-    float *kurtosis = NULL;
+    SCOPED(free_at) unsigned char *stored = NULL;
+    SCOPED(free_at) float *kurtosis = NULL;
     (void)index;
     const uint64_t row = product->flags.ifs * product->flags.channels;
     const struct chunk_row line = plan_products_cells_row(&spectra->plan->products[0].spec);
     const struct chunk_pieces pieces = chunk_pieces_of(verify->chunking, chunk, row, &line);
     const uint64_t piece = pieces.size;
     cells = min_u64(cells, product->flags.rows - min_u64(first_cell, product->flags.rows));
-    TRY_OUT(memory_zeroed((size_t)piece, 1, "flags", &stored));
-    TRY_OUT(memory_zeroed((size_t)piece, sizeof *kurtosis, "kurtosis", &kurtosis));
+    TRY(memory_zeroed((size_t)piece, 1, "flags", &stored));
+    TRY(memory_zeroed((size_t)piece, sizeof *kurtosis, "kurtosis", &kurtosis));
     for (uint64_t i = 0; i < cells * pieces.count; i++) {
         const uint64_t cell = first_cell + i / pieces.count;
         const uint64_t first = pieces.first + i % pieces.count * pieces.step;
         uint64_t at = cell * row + first;
-        TRY_OUT(
-            file_read(verify->fd, product->path, product->place.flags_offset + at, stored, piece));
+        TRY(file_read(verify->fd, product->path, product->place.flags_offset + at, stored, piece));
         if (flags->kurtosis) {
-            TRY_OUT(file_read(verify->fd, product->path,
-                              product->place.kurtosis_offset + at * sizeof *kurtosis, kurtosis,
-                              piece * sizeof *kurtosis));
+            TRY(file_read(verify->fd, product->path,
+                          product->place.kurtosis_offset + at * sizeof *kurtosis, kurtosis,
+                          piece * sizeof *kurtosis));
         }
         for (uint64_t k = 0; k < piece; k++) {
             uint64_t of = i * piece + k;
-            REQUIRE_OUT(
-                stored[k] == flags->flags[of], STATUS_DATA,
-                "%s is not what its job and input make of it: /flags of channel %llu in cell "
-                "%llu is %u, expected %u",
-                product->path, (unsigned long long)((first + k) % product->flags.channels),
-                (unsigned long long)cell, stored[k], flags->flags[of]);
+            REQUIRE(stored[k] == flags->flags[of], STATUS_DATA,
+                    "%s is not what its job and input make of it: /flags of channel %llu in cell "
+                    "%llu is %u, expected %u",
+                    product->path, (unsigned long long)((first + k) % product->flags.channels),
+                    (unsigned long long)cell, stored[k], flags->flags[of]);
             float expected = flags->kurtosis ? flags->kurtosis[of] : 0;
             int is_right = isnan(expected) ? isnan(kurtosis[k])
                                            : fabsf(kurtosis[k] - expected) <= flags->tolerance[of];
-            REQUIRE_OUT(
-                !flags->kurtosis || is_right, STATUS_DATA,
-                "%s is not what the reference makes of its archive: /kurtosis of channel %llu "
-                "in cell %llu is %.9g, expected %.9g",
-                product->path, (unsigned long long)((first + k) % product->flags.channels),
-                (unsigned long long)cell, (double)kurtosis[k], (double)expected);
+            REQUIRE(!flags->kurtosis || is_right, STATUS_DATA,
+                    "%s is not what the reference makes of its archive: /kurtosis of channel %llu "
+                    "in cell %llu is %.9g, expected %.9g",
+                    product->path, (unsigned long long)((first + k) % product->flags.channels),
+                    (unsigned long long)cell, (double)kurtosis[k], (double)expected);
         }
     }
-out:
-    free(stored);
-    free(kurtosis);
-    return st;
+    return STATUS_OK;
 }
 
 /* Compares rows with those of the reference (the sink of the pipeline). */

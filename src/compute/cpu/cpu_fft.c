@@ -195,30 +195,26 @@ status_t cpu_fft_wisdom(const struct cpu_fft_shape *shapes, size_t count, enum f
 
 status_t cpu_fft_create(const struct cpu_fft_shape *shape, const char *wisdom, cpu_fft_t **out)
 {
-    status_t st = STATUS_OK;
-    cpu_fft_t *transform = NULL;
-    float *in = NULL;
-    float *spectra = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *transform, "a transform", &transform));
-    TRY_OUT(fft_create_rows(shape, &in, &spectra));
+    SCOPED(free_at) float *spectra = NULL;
+    SCOPED(free_at) float *in = NULL;
+    SCOPED(cpu_fft_destroy_at) cpu_fft_t *transform = NULL;
+    TRY(memory_zeroed(1, sizeof *transform, "a transform", &transform));
+    TRY(fft_create_rows(shape, &in, &spectra));
     transform->is_complex = shape->is_complex;
     transform->is_inverse = shape->is_inverse;
     if (wisdom[0] != '\0') {
         transform->plan = fft_follow(shape, in, spectra, wisdom);
-        REQUIRE_OUT(transform->plan, STATUS_DEVICE,
-                    "this machine cannot follow the FFTW plan that rank 0 made for its own: run on "
-                    "machines of one kind, or with run.fft_planning=estimate");
+        REQUIRE(transform->plan, STATUS_DEVICE,
+                "this machine cannot follow the FFTW plan that rank 0 made for its own: run on "
+                "machines of one kind, or with run.fft_planning=estimate");
     } else {
         fftwf_forget_wisdom();
         transform->plan = fft_make_plan(shape, in, spectra, FFTW_ESTIMATE);
-        REQUIRE_OUT(transform->plan, STATUS_DEVICE, "FFTW cannot plan a transform of %zu points",
-                    shape->points);
+        REQUIRE(transform->plan, STATUS_DEVICE, "FFTW cannot plan a transform of %zu points",
+                shape->points);
     }
     *out = memory_move(&transform);
-out:
-    cpu_fft_destroy(transform);
-    MEMORY_FREE(in, spectra);
-    return st;
+    return STATUS_OK;
 }
 
 void cpu_fft_destroy(cpu_fft_t *transform)

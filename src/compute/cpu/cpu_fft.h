@@ -44,6 +44,7 @@ typedef struct cpu_fft cpu_fft_t;
  * Fails with DEVICE if this machine cannot use it, or lacks memory. */
 status_t cpu_fft_create(const struct cpu_fft_shape *shape, const char *wisdom, cpu_fft_t **out);
 void cpu_fft_destroy(cpu_fft_t *transform); /* takes NULL */
+SCOPED_END(cpu_fft_destroy, cpu_fft_t *)
 
 /* Runs one batch, as struct cpu_fft_shape says; `in`, which is destroyed, is aligned to 64 bytes,
  * `out` to 16. Any thread. */

@@ -345,30 +345,26 @@ static status_t backend_fastest(const device_t *device, cl_mem from, cl_mem to, 
 
 static status_t backend_measure_copies(backend_t *backend, struct backend_rates *out)
 {
-    status_t st = STATUS_OK;
     struct opencl *opencl = (struct opencl *)backend;
     device_t *device = opencl->device;
     /* Far more than caches hold; less where the device is small, or is a processor, which takes
      * seconds for a GiB of new pages. */
     const int log2_bytes = device->info.is_gpu ? 30 : 27;
     uint64_t bytes = min_u64((uint64_t)1 << log2_bytes, device->room / 8);
-    buffer_t *a = NULL;
-    buffer_t *b = NULL;
+    SCOPED(buffer_destroy_at) buffer_t *b = NULL;
+    SCOPED(buffer_destroy_at) buffer_t *a = NULL;
     double seconds = 0;
-    TRY_OUT(buffer_create(backend, BUFFER_IN, bytes, &a));
-    TRY_OUT(buffer_create(backend, BUFFER_OUT, bytes, &b));
+    TRY(buffer_create(backend, BUFFER_IN, bytes, &a));
+    TRY(buffer_create(backend, BUFFER_OUT, bytes, &b));
     const struct opencl_buffer *from = (struct opencl_buffer *)a;
     const struct opencl_buffer *to = (struct opencl_buffer *)b;
-    TRY_OUT(backend_fastest(device, from->memory, to->memory, NULL, 0, bytes, &seconds));
+    TRY(backend_fastest(device, from->memory, to->memory, NULL, 0, bytes, &seconds));
     out->copy = 2 * (double)bytes / seconds;
-    TRY_OUT(backend_fastest(device, NULL, from->memory, from->pinned.host, 1, bytes, &seconds));
+    TRY(backend_fastest(device, NULL, from->memory, from->pinned.host, 1, bytes, &seconds));
     out->upload = (double)bytes / seconds;
-    TRY_OUT(backend_fastest(device, from->memory, NULL, from->pinned.host, 0, bytes, &seconds));
+    TRY(backend_fastest(device, from->memory, NULL, from->pinned.host, 0, bytes, &seconds));
     out->download = (double)bytes / seconds;
-out:
-    buffer_destroy(a);
-    buffer_destroy(b);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t backend_measure_device_fma(backend_t *backend, uint32_t threads, double *out)

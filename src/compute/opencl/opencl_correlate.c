@@ -237,13 +237,12 @@ static uint64_t correlate_sums_rows(const struct correlate_spec *spec)
 
 static status_t correlate_put_tables(struct stage *stage)
 {
-    status_t st = STATUS_OK;
     device_t *device = stage->opencl->device;
     const struct correlate_spec *spec = &stage->base.spec;
     const struct correlate_groups *groups = &stage->groups;
     const size_t slots = (size_t)groups->count * groups->shape.slots;
-    cl_uint(*autos)[2] = NULL;
-    TRY_OUT(memory_zeroed(spec->stations, sizeof *autos, "pairs", &autos));
+    SCOPED(free_at) cl_uint(*autos)[2] = NULL;
+    TRY(memory_zeroed(spec->stations, sizeof *autos, "pairs", &autos));
     memset(autos, 0xff, spec->stations * sizeof *autos);
     for (uint32_t i = 0; i < spec->npairs; i++) {
         if (spec->pairs[i][0] == spec->pairs[i][1]) {
@@ -265,13 +264,11 @@ static status_t correlate_put_tables(struct stage *stage)
         {spec->gains, spec->gains ? correlate_spectrum_bytes(spec) : 0, &stage->gains}};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         if (tables[i].bytes > 0) {
-            TRY_OUT(device_put(device, tables[i].data, tables[i].bytes, "tables of a correlation",
-                               tables[i].out));
+            TRY(device_put(device, tables[i].data, tables[i].bytes, "tables of a correlation",
+                           tables[i].out));
         }
     }
-out:
-    free(autos);
-    return st;
+    return STATUS_OK;
 }
 
 /* Builds two programs: the one for rows is the same for many specs. */

@@ -465,19 +465,15 @@ static uint64_t fused_bytes(const struct filter_spec *spec)
 /* Puts the responses on the device, each in the kernel's order. */
 static status_t fused_put_table(struct filter_made *fused, const struct overlap_stages *stages)
 {
-    status_t st = STATUS_OK;
     const struct filter_spec *spec = &fused->spec;
     const uint32_t length = fused->kind->length;
-    float(*table)[2] = NULL;
-    uint32_t *places = NULL;
-    TRY_OUT(memory_zeroed(length, sizeof *places, "places of frequencies", &places));
+    SCOPED(free_at) float(*table)[2] = NULL;
+    SCOPED(free_at) uint32_t *places = NULL;
+    TRY(memory_zeroed(length, sizeof *places, "places of frequencies", &places));
     overlap_places(stages, places);
-    TRY_OUT(filter_table_create(spec, length, places, &table));
-    TRY_OUT(device_put(fused->device, table, filter_table_bytes(spec, length), "responses",
-                       &fused->table));
-out:
-    MEMORY_FREE(places, table);
-    return st;
+    TRY(filter_table_create(spec, length, places, &table));
+    return device_put(fused->device, table, filter_table_bytes(spec, length), "responses",
+                      &fused->table);
 }
 
 static status_t fused_put_factors(struct filter_made *fused, const struct overlap_stages *stages,

@@ -90,21 +90,18 @@ static void table_respond(void *context, uint32_t thread, uint64_t which)
 status_t filter_table_create(const struct filter_spec *spec, uint32_t length, const uint32_t *place,
                              float (**out)[2])
 {
-    status_t st = STATUS_OK;
-    double(*data)[2] = NULL;
-    float(*table)[2] = NULL;
+    SCOPED(free_at) double(*data)[2] = NULL;
+    SCOPED(free_at) float(*table)[2] = NULL;
     size_t responses = filter_table_responses(spec);
-    TRY_OUT(memory_aligned((size_t)table_makers(spec) * length, sizeof *data, "responses", &data));
-    TRY_OUT(memory_aligned(responses * length, sizeof *table, "responses", &table));
+    TRY(memory_aligned((size_t)table_makers(spec) * length, sizeof *data, "responses", &data));
+    TRY(memory_aligned(responses * length, sizeof *table, "responses", &table));
     if (spec->response) {
         struct responding r = {spec, length, place, data, table};
         pool_each(table_makers(spec), spec->nresponses, table_respond, &r);
     } else {
-        TRY_OUT(table_transform(spec, length, data));
+        TRY(table_transform(spec, length, data));
         table_store((const double(*)[2])data, length, place, table);
     }
     *out = memory_move(&table);
-out:
-    MEMORY_FREE(table, data);
-    return st;
+    return STATUS_OK;
 }

@@ -194,16 +194,12 @@ static double report_climb(const struct filter *filter, double low, double high)
 static status_t report_transform_folded(const struct filter *filter, size_t length,
                                         double complex *out)
 {
-    status_t st = STATUS_OK;
-    double complex *folded = NULL;
-    TRY_OUT(memory_zeroed(length, sizeof *folded, "the filter's response", &folded));
+    SCOPED(free_at) double complex *folded = NULL;
+    TRY(memory_zeroed(length, sizeof *folded, "the filter's response", &folded));
     for (size_t j = 0; j < filter->count; j++) {
         folded[j % length] += filter->coeff[j];
     }
-    TRY_OUT(dft_forward(length, folded, out));
-out:
-    free(folded);
-    return st;
+    return dft_forward(length, folded, out);
 }
 
 /* The rejection of the largest |H| from `from` to the end of the band; infinite where that is
@@ -212,13 +208,12 @@ out:
  * then looked at by plain sums too. */
 static status_t report_rejection_beyond(const struct filter *filter, double from, double *out)
 {
-    status_t st = STATUS_OK;
-    double complex *grid = NULL;
+    SCOPED(free_at) double complex *grid = NULL;
     double end = filter->samples / 2.0;
     size_t length = 2;
     if (end < from) {
         *out = INFINITY;
-        goto out;
+        return STATUS_OK;
     }
     while (length / POINTS_PER_LOBE < filter->count && length < LONGEST) {
         length *= 2;
@@ -226,8 +221,8 @@ static status_t report_rejection_beyond(const struct filter *filter, double from
     double step = (double)filter->samples / (double)length;
     double place = from;
     double largest = report_response(filter, place);
-    TRY_OUT(memory_zeroed(length, sizeof *grid, "the filter's response", &grid));
-    TRY_OUT(report_transform_folded(filter, length, grid));
+    TRY(memory_zeroed(length, sizeof *grid, "the filter's response", &grid));
+    TRY(report_transform_folded(filter, length, grid));
     for (size_t m = (size_t)ceil(from / step); m <= length / 2; m++) {
         if (cabs(grid[m]) > largest) {
             largest = cabs(grid[m]);
@@ -246,9 +241,7 @@ static status_t report_rejection_beyond(const struct filter *filter, double from
     largest =
         fmax(largest, report_climb(filter, fmax(from, place - step), fmin(end, place + step)));
     *out = report_rejection_db(filter, largest);
-out:
-    free(grid);
-    return st;
+    return STATUS_OK;
 }
 
 /* Sets up the filter and its gain at the centre of a channel. Fails with USAGE if that is 0. */

@@ -216,22 +216,21 @@ out:
 
 status_t fir_rejection(const double *coeff, uint32_t taps, int is_complex, double from, double *out)
 {
-    status_t st = STATUS_OK;
-    double complex *folded = NULL;
-    double complex *response = NULL;
+    SCOPED(free_at) double complex *folded = NULL;
+    SCOPED(free_at) double complex *response = NULL;
     double all = 0;
     double beyond = 0;
     size_t length = 64;
     while (length < LONGEST && length < (size_t)4 * taps) {
         length *= 2;
     }
-    TRY_OUT(memory_zeroed(length, sizeof *folded, "the response of a filter", &folded));
-    TRY_OUT(memory_zeroed(length, sizeof *response, "the response of a filter", &response));
+    TRY(memory_zeroed(length, sizeof *folded, "the response of a filter", &folded));
+    TRY(memory_zeroed(length, sizeof *response, "the response of a filter", &response));
     /* Each length-th sample has the same phase at those frequencies. */
     for (size_t i = 0; i < taps; i++) {
         folded[i % length] += fir_at(coeff, is_complex, i);
     }
-    TRY_OUT(dft_forward(length, folded, response));
+    TRY(dft_forward(length, folded, response));
     for (size_t k = 0; k < length; k++) {
         double f = (double)(k <= length / 2 ? k : length - k) / (double)length;
         double gain = cabs(response[k]);
@@ -239,7 +238,5 @@ status_t fir_rejection(const double *coeff, uint32_t taps, int is_complex, doubl
         beyond = f > from ? fmax(beyond, gain) : beyond;
     }
     *out = beyond > 0 ? 20 * log10(all / beyond) : INFINITY;
-out:
-    MEMORY_FREE(folded, response);
-    return st;
+    return STATUS_OK;
 }

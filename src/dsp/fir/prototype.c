@@ -549,37 +549,34 @@ static void resample_frequencies(size_t from, size_t to, enum resample_keeps kee
 status_t prototype_resample(const double *in, uint32_t taps, uint32_t points_in,
                             uint32_t points_out, enum resample_keeps keeps, double **out)
 {
-    status_t st = STATUS_OK;
     const size_t from = (size_t)taps * points_in;
     const size_t to = (size_t)taps * points_out;
     const double divisor = keeps == RESAMPLE_KEEPS_CENTRE ? (double)from : (double)to;
-    double complex *a = NULL;
-    double complex *b = NULL;
-    double *made = NULL;
-    TRY_OUT(memory_zeroed(to, sizeof *made, "filter coefficients", &made));
+    SCOPED(free_at) double complex *a = NULL;
+    SCOPED(free_at) double complex *b = NULL;
+    SCOPED(free_at) double *made = NULL;
+    TRY(memory_zeroed(to, sizeof *made, "filter coefficients", &made));
     if (from == to) {
         memcpy(made, in, to * sizeof *made);
         goto done;
     }
-    TRY_OUT(memory_zeroed(from > to ? from : to, sizeof *a, "filter coefficients", &a));
-    TRY_OUT(memory_zeroed(from > to ? from : to, sizeof *b, "filter coefficients", &b));
+    TRY(memory_zeroed(from > to ? from : to, sizeof *a, "filter coefficients", &a));
+    TRY(memory_zeroed(from > to ? from : to, sizeof *b, "filter coefficients", &b));
     for (size_t j = 0; j < from; j++) {
         a[j] = in[j];
     }
-    TRY_OUT(dft_forward(from, a, b));
+    TRY(dft_forward(from, a, b));
     memset(a, 0, to * sizeof *a);
     resample_frequencies(from, to, keeps, b, a);
     /* Backwards: the transform of conjugates, which the output, being real, is its own. */
     for (size_t k = 0; k < to; k++) {
         a[k] = conj(a[k]);
     }
-    TRY_OUT(dft_forward(to, a, b));
+    TRY(dft_forward(to, a, b));
     for (size_t j = 0; j < to; j++) {
         made[j] = creal(b[j]) / divisor;
     }
 done:
     *out = memory_move(&made);
-out:
-    MEMORY_FREE(a, b, made);
-    return st;
+    return STATUS_OK;
 }

@@ -260,31 +260,27 @@ static void digital_rf_file_free(struct digital_rf_file *file)
 static status_t digital_rf_read_properties(const struct drf_channel *channel,
                                            struct digital_rf_file *out, char **path)
 {
-    status_t st = STATUS_OK;
-    struct fields fields = {.file = -1};
-    char *name = NULL;
+    SCOPED(free_at) char *name = NULL;
+    SCOPED(fields_close) struct fields fields = {.file = -1};
     int is_there = 0;
     int64_t is_continuous = 0;
     int64_t rate[2] = {0, 0};
     int found[3] = {0, 0, 0};
-    TRY_OUT(memory_format(&name, "%s/drf_properties.h5", channel->folder));
-    TRY_OUT(file_exists(name, &is_there));
+    TRY(memory_format(&name, "%s/drf_properties.h5", channel->folder));
+    TRY(file_exists(name, &is_there));
     if (is_there && h5_is_hdf5(name) > 0) {
-        TRY_OUT(fields_open(name, title, NULL, &fields));
-        TRY_OUT(fields_i64(&fields, "/", "is_continuous", &is_continuous, &found[0]));
-        TRY_OUT(fields_i64(&fields, "/", "sample_rate_numerator", &rate[0], &found[1]));
-        TRY_OUT(fields_i64(&fields, "/", "sample_rate_denominator", &rate[1], &found[2]));
+        TRY(fields_open(name, title, NULL, &fields));
+        TRY(fields_i64(&fields, "/", "is_continuous", &is_continuous, &found[0]));
+        TRY(fields_i64(&fields, "/", "sample_rate_numerator", &rate[0], &found[1]));
+        TRY(fields_i64(&fields, "/", "sample_rate_denominator", &rate[1], &found[2]));
         out->is_continuous = found[0] && is_continuous != 0;
-        TRY_OUT(digital_rf_read_cadence(&fields, "/", &out->cadence_ms));
+        TRY(digital_rf_read_cadence(&fields, "/", &out->cadence_ms));
         if (found[1] && found[2]) {
             out->rate = (struct drf_rate){(uint64_t)rate[0], (uint64_t)rate[1]};
         }
         *path = memory_move(&name);
     }
-out:
-    fields_close(&fields);
-    free(name);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t digital_rf_check_properties(const char *path, const struct job_layout *layout,
@@ -313,56 +309,51 @@ static status_t digital_rf_find_fill(const struct fields *f, const struct digita
 static status_t digital_rf_survey(struct drf_channel *channel, const struct job_layout *layout,
                                   struct drf_fill *fill)
 {
-    status_t st = STATUS_OK;
     const struct h5_names *files = &channel->files;
     struct digital_rf_file properties = {.blocks = NULL};
-    char *path = NULL;
+    SCOPED(fields_close) struct fields fields = {.file = -1};
+    SCOPED(digital_rf_file_free) struct digital_rf_file file = {.blocks = NULL};
+    SCOPED(free_at) char *path = NULL;
     int is_used = 0;
-    TRY_OUT(digital_rf_read_properties(channel, &properties, &path));
+    TRY(digital_rf_read_properties(channel, &properties, &path));
     channel->cadence_ms = properties.cadence_ms;
-    struct fields fields = {.file = -1};
-    struct digital_rf_file file = {.blocks = NULL};
     channel->first = UINT64_MAX;
     for (size_t i = 0; i < files->count; i++) {
-        TRY_OUT(fields_open(files->names[i], title, layout, &fields));
-        TRY_OUT(digital_rf_read(&fields, &file));
-        TRY_OUT(i == 0 && path ? digital_rf_check_properties(path, layout, &file) : STATUS_OK);
-        TRY_OUT(override_has(layout, SAID_MISSING_VALUE)
-                    ? STATUS_OK
-                    : digital_rf_find_fill(&fields, &file, &properties, fill));
+        TRY(fields_open(files->names[i], title, layout, &fields));
+        TRY(digital_rf_read(&fields, &file));
+        TRY(i == 0 && path ? digital_rf_check_properties(path, layout, &file) : STATUS_OK);
+        TRY(override_has(layout, SAID_MISSING_VALUE)
+                ? STATUS_OK
+                : digital_rf_find_fill(&fields, &file, &properties, fill));
         is_used = is_used || (properties.is_continuous && file.is_continuous < 0);
-        REQUIRE_OUT(properties.rate.numerator == 0 || override_has_rate(layout) ||
-                        (file.rate.numerator == properties.rate.numerator &&
-                         file.rate.denominator == properties.rate.denominator),
-                    STATUS_DATA,
-                    "%s has samples at %" PRIu64 "/%" PRIu64 " Hz, but %s says %" PRIu64 "/%" PRIu64
-                    " Hz: input.layout.sample_rate_hz says which is right",
-                    files->names[i], file.rate.numerator, file.rate.denominator, path,
-                    properties.rate.numerator, properties.rate.denominator);
+        REQUIRE(properties.rate.numerator == 0 || override_has_rate(layout) ||
+                    (file.rate.numerator == properties.rate.numerator &&
+                     file.rate.denominator == properties.rate.denominator),
+                STATUS_DATA,
+                "%s has samples at %" PRIu64 "/%" PRIu64 " Hz, but %s says %" PRIu64 "/%" PRIu64
+                " Hz: input.layout.sample_rate_hz says which is right",
+                files->names[i], file.rate.numerator, file.rate.denominator, path,
+                properties.rate.numerator, properties.rate.denominator);
         const struct digital_rf_block *last = &file.blocks[file.nblocks - 1];
         channel->first = min_u64(channel->first, file.blocks[0].sample);
         channel->end = max_u64(channel->end, last->sample + last->count);
-        REQUIRE_OUT(i == 0 || (file.rate.numerator == channel->rate.numerator &&
-                               file.rate.denominator == channel->rate.denominator),
-                    STATUS_DATA,
-                    "%s has samples at %" PRIu64 "/%" PRIu64 " Hz, but %s at %" PRIu64 "/%" PRIu64
-                    " Hz: they are not of one channel",
-                    files->names[i], file.rate.numerator, file.rate.denominator, files->names[0],
-                    channel->rate.numerator, channel->rate.denominator);
+        REQUIRE(i == 0 || (file.rate.numerator == channel->rate.numerator &&
+                           file.rate.denominator == channel->rate.denominator),
+                STATUS_DATA,
+                "%s has samples at %" PRIu64 "/%" PRIu64 " Hz, but %s at %" PRIu64 "/%" PRIu64
+                " Hz: they are not of one channel",
+                files->names[i], file.rate.numerator, file.rate.denominator, files->names[0],
+                channel->rate.numerator, channel->rate.denominator);
         channel->rate = file.rate;
         channel->subchannels = file.subchannels;
         digital_rf_file_free(&file);
         fields_close(&fields);
     }
     if (is_used) {
-        TRY_OUT(drf_names_add(&channel->metadata, path));
+        TRY(drf_names_add(&channel->metadata, path));
         path = NULL;
     }
-out:
-    free(path);
-    digital_rf_file_free(&file);
-    fields_close(&fields);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t digital_rf_find_centres(struct drf_channel *channel)

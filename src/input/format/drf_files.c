@@ -15,12 +15,6 @@
 
 enum { MOST_FILES = 1 << 22 };
 
-static void drf_names_free(struct h5_names *names)
-{
-    text_free_list(names->names, names->count);
-    *names = (struct h5_names){NULL, 0};
-}
-
 status_t drf_names_add(struct h5_names *names, char *name)
 {
     status_t st = STATUS_OK;
@@ -88,7 +82,7 @@ static int drf_is_any(const char *name)
 /* Files of a channel, or of one time of it. */
 static status_t drf_list_files(const char *folder, struct h5_names *out)
 {
-    SCOPED(drf_names_free) struct h5_names times = {0};
+    SCOPED(h5_names_free) struct h5_names times = {0};
     TRY(drf_list_folder(folder, drf_is_file, out));
     TRY(drf_list_folder(folder, drf_is_time_folder, &times));
     for (size_t i = 0; i < times.count; i++) {
@@ -145,8 +139,8 @@ static status_t drf_add_files(struct drf_channels *channels, const char *path,
 
 static status_t drf_add_path(struct drf_channels *channels, const char *path)
 {
-    SCOPED(drf_names_free) struct h5_names files = {0};
-    SCOPED(drf_names_free) struct h5_names folders = {0};
+    SCOPED(h5_names_free) struct h5_names files = {0};
+    SCOPED(h5_names_free) struct h5_names folders = {0};
     char *name = NULL;
     size_t before = channels->count;
     int is_folder = 0;
@@ -164,7 +158,7 @@ static status_t drf_add_path(struct drf_channels *channels, const char *path)
     }
     TRY(drf_list_folder(path, drf_is_any, &folders));
     for (size_t i = 0; i < folders.count; i++) {
-        drf_names_free(&files);
+        h5_names_free(&files);
         TRY(file_is_folder(folders.names[i], &is_folder));
         TRY(is_folder ? drf_list_files(folders.names[i], &files) : STATUS_OK);
         TRY(files.count > 0 ? drf_add_files(channels, folders.names[i], &files) : STATUS_OK);
@@ -188,8 +182,8 @@ void drf_free(struct drf_channels *channels)
     for (size_t i = 0; i < channels->count; i++) {
         free(channels->items[i].name);
         free(channels->items[i].folder);
-        drf_names_free(&channels->items[i].files);
-        drf_names_free(&channels->items[i].metadata);
+        h5_names_free(&channels->items[i].files);
+        h5_names_free(&channels->items[i].metadata);
         free(channels->items[i].centres);
     }
     free(channels->items);
@@ -198,8 +192,8 @@ void drf_free(struct drf_channels *channels)
 
 status_t drf_is_recording(const char *path, int *is_it)
 {
-    SCOPED(drf_names_free) struct h5_names files = {0};
-    SCOPED(drf_names_free) struct h5_names folders = {0};
+    SCOPED(h5_names_free) struct h5_names files = {0};
+    SCOPED(h5_names_free) struct h5_names folders = {0};
     TRY(drf_list_files(path, &files));
     TRY(drf_list_folder(path, drf_is_any, &folders));
     for (size_t i = 0; i < folders.count && files.count == 0; i++) {
@@ -283,12 +277,11 @@ static status_t drf_take_centres(struct drf_search *search, uint64_t sample, dou
 
 static status_t drf_search_file(struct drf_search *search, const char *path)
 {
-    status_t st = STATUS_OK;
-    struct fields fields = {.file = -1};
-    struct h5_names groups = {0};
-    double *centres = NULL;
-    TRY_OUT(fields_open(path, title, NULL, &fields));
-    TRY_OUT(h5_list_links(fields.file, path, "the file", &groups));
+    SCOPED(fields_close) struct fields fields = {.file = -1};
+    SCOPED(h5_names_free) struct h5_names groups = {0};
+    SCOPED(free_at) double *centres = NULL;
+    TRY(fields_open(path, title, NULL, &fields));
+    TRY(h5_list_links(fields.file, path, "the file", &groups));
     for (size_t i = 0; i < groups.count; i++) {
         uint64_t sample = 0;
         size_t count = 0;
@@ -296,19 +289,15 @@ static status_t drf_search_file(struct drf_search *search, const char *path)
         if (!isdigit((unsigned char)name[0]) || !units_parse_u64(name, &sample)) {
             continue;
         }
-        TRY_OUT(drf_read_centres(&fields, name, &centres, &count));
+        TRY(drf_read_centres(&fields, name, &centres, &count));
         for (size_t j = 0; j < count; j++) {
-            REQUIRE_OUT(isfinite(centres[j]), STATUS_DATA,
-                        "%s: a centre frequency of sample %s is %g", path, name, centres[j]);
+            REQUIRE(isfinite(centres[j]), STATUS_DATA, "%s: a centre frequency of sample %s is %g",
+                    path, name, centres[j]);
         }
-        TRY_OUT(count > 0 ? drf_take_centres(search, sample, &centres, count, path) : STATUS_OK);
+        TRY(count > 0 ? drf_take_centres(search, sample, &centres, count, path) : STATUS_OK);
         free(memory_move(&centres));
     }
-out:
-    free(centres);
-    text_free_list(groups.names, groups.count);
-    fields_close(&fields);
-    return st;
+    return STATUS_OK;
 }
 
 /* Samples of one rate as samples of another, to within the rounding of doubles. */
@@ -326,28 +315,24 @@ static uint64_t drf_convert(uint64_t sample, struct drf_rate from, struct drf_ra
 /* The path of its properties, for free(), when the folder holds metadata; else NULL. */
 static status_t drf_read_rate(const char *folder, struct drf_rate *rate, char **properties)
 {
-    status_t st = STATUS_OK;
-    struct fields fields = {.file = -1};
-    char *path = NULL;
+    SCOPED(free_at) char *path = NULL;
+    SCOPED(fields_close) struct fields fields = {.file = -1};
     int64_t numerator = 0;
     int64_t denominator = 0;
     int is_metadata = 0;
-    TRY_OUT(memory_format(&path, "%s/dmd_properties.h5", folder));
-    TRY_OUT(file_exists(path, &is_metadata));
+    TRY(memory_format(&path, "%s/dmd_properties.h5", folder));
+    TRY(file_exists(path, &is_metadata));
     if (is_metadata) {
         int found[2] = {0, 0};
-        TRY_OUT(fields_open(path, title, NULL, &fields));
-        TRY_OUT(fields_i64(&fields, "/", "sample_rate_numerator", &numerator, &found[0]));
-        TRY_OUT(fields_i64(&fields, "/", "sample_rate_denominator", &denominator, &found[1]));
+        TRY(fields_open(path, title, NULL, &fields));
+        TRY(fields_i64(&fields, "/", "sample_rate_numerator", &numerator, &found[0]));
+        TRY(fields_i64(&fields, "/", "sample_rate_denominator", &denominator, &found[1]));
         if (found[0] && found[1] && numerator > 0 && denominator > 0) {
             *rate = (struct drf_rate){(uint64_t)numerator, (uint64_t)denominator};
         }
         *properties = memory_move(&path);
     }
-out:
-    fields_close(&fields);
-    free(path);
-    return st;
+    return STATUS_OK;
 }
 
 /* Seconds since 1970 in a file's name: the time of its first samples. */
@@ -358,8 +343,8 @@ static double drf_file_seconds(const char *path)
 
 static status_t drf_search_folder(struct drf_search *search, const char *folder)
 {
-    SCOPED(drf_names_free) struct h5_names times = {0};
-    SCOPED(drf_names_free) struct h5_names files = {0};
+    SCOPED(h5_names_free) struct h5_names times = {0};
+    SCOPED(h5_names_free) struct h5_names files = {0};
     double to_seconds = (double)search->rate.denominator / (double)search->rate.numerator;
     TRY(drf_list_folder(folder, drf_is_time_folder, &times));
     for (size_t i = 0; i < times.count; i++) {
@@ -410,7 +395,7 @@ out:
     free(properties);
     free(search.centres);
     free(search.path);
-    drf_names_free(&folders);
+    h5_names_free(&folders);
     return st;
 }
 

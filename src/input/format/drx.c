@@ -82,14 +82,13 @@ static status_t drx_find_first(int fd, const char *path, uint64_t file_bytes,
                                struct drx_survey *out, uint64_t *begin, int *found)
 {
     enum { MOST = SEEK_BYTES / DRX_BYTES };
-    status_t st = STATUS_OK;
-    unsigned char *bytes = NULL;
+    SCOPED(free_at) unsigned char *bytes = NULL;
     uint64_t at[MOST];
     struct drx_header packets[MOST];
     uint64_t count = min_u64(file_bytes, SEEK_BYTES);
     uint32_t first = MOST;
-    TRY_OUT(memory_zeroed(SEEK_BYTES, 1, "packets", &bytes));
-    TRY_OUT(file_read(fd, path, 0, bytes, count));
+    TRY(memory_zeroed(SEEK_BYTES, 1, "packets", &bytes));
+    TRY(file_read(fd, path, 0, bytes, count));
     uint32_t n = drx_list(bytes, count, MOST, at);
     out->bytes = drx_length(at, n, file_bytes);
     for (uint32_t i = 0; i < n; i++) {
@@ -105,9 +104,7 @@ static status_t drx_find_first(int fd, const char *path, uint64_t file_bytes,
         out->first = packets[first];
         out->mark = packets_mark_of(PACKETS_DRX, bytes + at[first]);
     }
-out:
-    free(bytes);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t drx_recognise(const char *path, int *is_it)

@@ -337,16 +337,12 @@ static int lofar_bf_is_stokes(const char *path)
 
 static status_t lofar_bf_recognise(const char *path, int *is_it)
 {
-    status_t st = STATUS_OK;
-    struct fields fields = {.file = -1};
-    struct h5_names names = {0};
-    TRY_OUT(fields_open(path, title, NULL, &fields));
-    TRY_OUT(fields_datasets(&fields, lofar_bf_is_stokes, "STOKES_COMPONENT", &names));
+    SCOPED(fields_close) struct fields fields = {.file = -1};
+    SCOPED(h5_names_free) struct h5_names names = {0};
+    TRY(fields_open(path, title, NULL, &fields));
+    TRY(fields_datasets(&fields, lofar_bf_is_stokes, "STOKES_COMPONENT", &names));
     *is_it = names.count > 0;
-out:
-    text_free_list(names.names, names.count);
-    fields_close(&fields);
-    return st;
+    return STATUS_OK;
 }
 
 /* Finds whether a dataset is Xr, Xi, Yr or Yi. Fails for powers and scaled bytes, naming them. */
@@ -466,28 +462,23 @@ static status_t lofar_bf_note(const struct fields *f, const struct lofar_bf_plac
 static status_t lofar_bf_open_file(const char *path, const struct job_layout *layout,
                                    struct lofar_bf *all)
 {
-    status_t st = STATUS_OK;
-    struct fields fields = {.file = -1};
-    struct h5_names names = {0};
-    TRY_OUT(fields_open(path, title, layout, &fields));
-    TRY_OUT(fields_datasets(&fields, lofar_bf_is_stokes, "STOKES_COMPONENT", &names));
-    REQUIRE_OUT(names.count > 0, STATUS_DATA,
-                "%s contains no SUB_ARRAY_POINTING_mmm/BEAM_bbb/STOKES_s, expected in %s", path,
-                title);
+    SCOPED(fields_close) struct fields fields = {.file = -1};
+    SCOPED(h5_names_free) struct h5_names names = {0};
+    TRY(fields_open(path, title, layout, &fields));
+    TRY(fields_datasets(&fields, lofar_bf_is_stokes, "STOKES_COMPONENT", &names));
+    REQUIRE(names.count > 0, STATUS_DATA,
+            "%s contains no SUB_ARRAY_POINTING_mmm/BEAM_bbb/STOKES_s, expected in %s", path, title);
     for (size_t i = 0; i < names.count; i++) {
         struct lofar_bf_place found = lofar_bf_place(names.names[i]);
         struct place *place = NULL;
-        TRY_OUT(lofar_bf_find_component(&fields, found.stokes, &found.component));
-        TRY_OUT(lofar_bf_note(&fields, &found, all));
-        TRY_OUT(places_add(&all->places, &place));
-        TRY_OUT(fields_make(&fields, lofar_bf_read, &found, &place->archive));
+        TRY(lofar_bf_find_component(&fields, found.stokes, &found.component));
+        TRY(lofar_bf_note(&fields, &found, all));
+        TRY(places_add(&all->places, &place));
+        TRY(fields_make(&fields, lofar_bf_read, &found, &place->archive));
         place->stack = (uint64_t)found.component;
         all->declared = max_u64(all->declared, found.rows);
     }
-out:
-    text_free_list(names.names, names.count);
-    fields_close(&fields);
-    return st;
+    return STATUS_OK;
 }
 
 /* Returns the index of the component's digit in "L999999_SAP000_B000_S0_P000_bf.h5"; 0: there is

@@ -48,18 +48,14 @@ static status_t lofar_tbb_list(const struct fields *f, struct h5_names *out)
 
 static status_t lofar_tbb_recognise(const char *path, int *is_it)
 {
-    status_t st = STATUS_OK;
-    struct fields fields = {.file = -1};
-    struct h5_names names = {0};
+    SCOPED(fields_close) struct fields fields = {.file = -1};
+    SCOPED(h5_names_free) struct h5_names names = {0};
     int is_said = 0;
-    TRY_OUT(fields_open(path, title, NULL, &fields));
-    TRY_OUT(lofar_tbb_list(&fields, &names));
-    TRY_OUT(h5_says(fields.file, path, "FILETYPE", "tbb", &is_said));
+    TRY(fields_open(path, title, NULL, &fields));
+    TRY(lofar_tbb_list(&fields, &names));
+    TRY(h5_says(fields.file, path, "FILETYPE", "tbb", &is_said));
     *is_it = names.count > 0 || is_said;
-out:
-    text_free_list(names.names, names.count);
-    fields_close(&fields);
-    return st;
+    return STATUS_OK;
 }
 
 /* Converts to Hz; the unit is an attribute beside it, MHz if there is none. No station samples at
@@ -249,22 +245,18 @@ static status_t lofar_tbb_open_dipole(const struct fields *f, const char *name,
 static status_t lofar_tbb_open_file(const char *path, const struct job_layout *layout,
                                     struct lofar_tbb *all)
 {
-    status_t st = STATUS_OK;
-    struct fields fields = {.file = -1};
-    struct h5_names names = {0};
-    TRY_OUT(fields_open(path, title, layout, &fields));
-    TRY_OUT(lofar_tbb_list(&fields, &names));
-    REQUIRE_OUT(names.count > 0, STATUS_DATA,
-                "%s contains no samples of dipoles, expected STATION_name/DIPOLE_number with "
-                "SAMPLE_NUMBER in %s",
-                path, title);
+    SCOPED(fields_close) struct fields fields = {.file = -1};
+    SCOPED(h5_names_free) struct h5_names names = {0};
+    TRY(fields_open(path, title, layout, &fields));
+    TRY(lofar_tbb_list(&fields, &names));
+    REQUIRE(names.count > 0, STATUS_DATA,
+            "%s contains no samples of dipoles, expected STATION_name/DIPOLE_number with "
+            "SAMPLE_NUMBER in %s",
+            path, title);
     for (size_t i = 0; i < names.count; i++) {
-        TRY_OUT(lofar_tbb_open_dipole(&fields, names.names[i], all));
+        TRY(lofar_tbb_open_dipole(&fields, names.names[i], all));
     }
-out:
-    text_free_list(names.names, names.count);
-    fields_close(&fields);
-    return st;
+    return STATUS_OK;
 }
 
 /* Two dipoles of one antenna, receivers 2n and 2n + 1, are its polarisations; others are stations

@@ -49,16 +49,15 @@ static uint64_t seek_in_piece(const struct packets_mark *mark, const unsigned ch
 status_t packets_seek_header(const struct packets_seek *seek, uint64_t from, uint64_t end,
                              uint64_t *out)
 {
-    status_t st = STATUS_OK;
-    unsigned char *piece = NULL;
+    SCOPED(free_at) unsigned char *piece = NULL;
     uint64_t last = seek->bytes > PACKETS_MARK ? seek->bytes - PACKETS_MARK : 0;
     uint64_t stop = min_u64(end, last);
     uint64_t at = from;
     *out = end;
-    TRY_OUT(memory_zeroed(PIECE + PACKETS_MARK, 1, "a piece of a file", &piece));
+    TRY(memory_zeroed(PIECE + PACKETS_MARK, 1, "a piece of a file", &piece));
     while (at < stop) {
         uint64_t count = min_u64(PIECE, stop - at);
-        TRY_OUT(file_read(seek->fd, seek->path, at, piece, count + PACKETS_MARK));
+        TRY(file_read(seek->fd, seek->path, at, piece, count + PACKETS_MARK));
         uint64_t found = seek_in_piece(seek->mark, piece, count);
         if (found < count) {
             *out = at + found;
@@ -66,9 +65,7 @@ status_t packets_seek_header(const struct packets_seek *seek, uint64_t from, uin
         }
         at += count;
     }
-out:
-    free(piece);
-    return st;
+    return STATUS_OK;
 }
 
 static int seek_is_one_word(const unsigned char *bytes, uint64_t count)
@@ -80,18 +77,15 @@ static int seek_is_one_word(const unsigned char *bytes, uint64_t count)
 static status_t seek_is_filling(const struct packets_seek *seek, uint64_t from, uint64_t end,
                                 int *is_filling)
 {
-    status_t st = STATUS_OK;
-    unsigned char *piece = NULL;
-    TRY_OUT(memory_zeroed(PIECE, 1, "a piece of a file", &piece));
+    SCOPED(free_at) unsigned char *piece = NULL;
+    TRY(memory_zeroed(PIECE, 1, "a piece of a file", &piece));
     *is_filling = 1;
     for (uint64_t at = from; at < end && *is_filling; at += PIECE - WORD) {
         uint64_t count = min_u64(PIECE, end - at);
-        TRY_OUT(file_read(seek->fd, seek->path, at, piece, count));
+        TRY(file_read(seek->fd, seek->path, at, piece, count));
         *is_filling = seek_is_one_word(piece, count);
     }
-out:
-    free(piece);
-    return st;
+    return STATUS_OK;
 }
 
 static enum seek_state seek_judge(const struct packets_mark *mark, const unsigned char *bytes)

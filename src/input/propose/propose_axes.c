@@ -96,18 +96,15 @@ static status_t axes_forgive(status_t st)
 static status_t axes_take_attributes(hid_t object, const char *path, int is_weak,
                                      struct axes_names *names)
 {
-    status_t st = STATUS_OK;
-    struct h5_names attributes = {0};
-    TRY_OUT(h5_list_attributes(object, path, "the samples", &attributes));
+    SCOPED(h5_names_free) struct h5_names attributes = {0};
+    TRY(h5_list_attributes(object, path, "the samples", &attributes));
     for (size_t i = 0; i < attributes.count; i++) {
         struct propose_word word = propose_word_of(attributes.names[i]);
         if (word.means == MEANS_DIMS && word.is_weak == is_weak) {
-            TRY_OUT(axes_forgive(axes_take_texts(object, path, attributes.names[i], names)));
+            TRY(axes_forgive(axes_take_texts(object, path, attributes.names[i], names)));
         }
     }
-out:
-    text_free_list(attributes.names, attributes.count);
-    return st;
+    return STATUS_OK;
 }
 
 static int axes_are_named(const struct axes_names *names)

@@ -67,6 +67,12 @@ out:
     return st;
 }
 
+void h5_names_free(struct h5_names *names)
+{
+    text_free_list(names->names, names->count);
+    *names = (struct h5_names){NULL, 0};
+}
+
 static status_t h5_names_add(struct h5_names *to, const char *name)
 {
     REQUIRE(to->count < MOST_NAMES, STATUS_DATA, "%s: more than %d names", name, MOST_NAMES);

@@ -45,11 +45,12 @@ status_t h5_dataset_read_part(const struct h5_dataset *dataset, const hsize_t *s
  * compound, HDF5 would crash. h5_close() returns the compound. */
 status_t h5_pair_type(hid_t stored, hid_t number, const char *where, hid_t *out);
 
-/* Begins as {0}; text_free_list() returns the names, also after a failure. */
+/* Begins as {0}; h5_names_free() it, also after a failure. */
 struct h5_names {
     char **names;
     size_t count;
 };
+void h5_names_free(struct h5_names *names); /* leaves {0} */
 
 /* List the names of an object's attributes; of a group's links; of everything below a file's root,
  * with their paths without the first slash. In the order of names; at most 2^16. Fail with DATA,

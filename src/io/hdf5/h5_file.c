@@ -38,27 +38,24 @@ struct cut_header {
 /* Messages in `count` bytes from `at`, and all pieces that they lead to. */
 static status_t cut_look(struct cut_header *header, uint64_t at, uint64_t count)
 {
-    status_t st = STATUS_OK;
-    unsigned char *piece = NULL;
-    REQUIRE_OUT(at <= header->bytes && count <= header->bytes - at, STATUS_DATA,
-                "%s is truncated: it ends after %llu bytes, and what it says of %s is after that",
-                header->path, (unsigned long long)header->bytes, header->name);
-    REQUIRE_OUT(count <= MOST_BYTES && header->pieces++ < MOST_PIECES, STATUS_DATA,
-                "%s: the header of %s is absurd", header->path, header->name);
-    TRY_OUT(memory_zeroed((size_t)count, 1, "an object's header", &piece));
-    TRY_OUT(file_read(header->fd, header->path, at, piece, (size_t)count));
+    SCOPED(free_at) unsigned char *piece = NULL;
+    REQUIRE(at <= header->bytes && count <= header->bytes - at, STATUS_DATA,
+            "%s is truncated: it ends after %llu bytes, and what it says of %s is after that",
+            header->path, (unsigned long long)header->bytes, header->name);
+    REQUIRE(count <= MOST_BYTES && header->pieces++ < MOST_PIECES, STATUS_DATA,
+            "%s: the header of %s is absurd", header->path, header->name);
+    TRY(memory_zeroed((size_t)count, 1, "an object's header", &piece));
+    TRY(file_read(header->fd, header->path, at, piece, (size_t)count));
     for (uint64_t i = 0; count >= MESSAGE && i <= count - MESSAGE;) {
         uint64_t type = load_u16(piece + i, 0);
         uint64_t size = load_u16(piece + i + 2, 0);
         if (type == CONTINUATION && size >= 16 && size <= count - i - MESSAGE) {
-            TRY_OUT(cut_look(header, header->base + load_u64(piece + i + MESSAGE, 0),
-                             load_u64(piece + i + MESSAGE + 8, 0)));
+            TRY(cut_look(header, header->base + load_u64(piece + i + MESSAGE, 0),
+                         load_u64(piece + i + MESSAGE + 8, 0)));
         }
         i += MESSAGE + size;
     }
-out:
-    free(piece);
-    return st;
+    return STATUS_OK;
 }
 
 /* Checks the header of this object, if it is of version 1. */

@@ -223,13 +223,12 @@ out:
 /* Writes the antennas, and the place of the array. */
 static status_t header_put_array(hid_t header, const struct visibilities_spec *v)
 {
-    status_t st = STATUS_OK;
-    const char **names = NULL;
-    int64_t *numbers = NULL;
-    double(*offsets)[3] = NULL;
-    TRY_OUT(memory_zeroed(v->nantennas, sizeof *names, "antennas", &names));
-    TRY_OUT(memory_zeroed(v->nantennas, sizeof *numbers, "antennas", &numbers));
-    TRY_OUT(memory_zeroed(v->nantennas, sizeof *offsets, "antennas", &offsets));
+    SCOPED(free_at) const char **names = NULL;
+    SCOPED(free_at) int64_t *numbers = NULL;
+    SCOPED(free_at) double(*offsets)[3] = NULL;
+    TRY(memory_zeroed(v->nantennas, sizeof *names, "antennas", &names));
+    TRY(memory_zeroed(v->nantennas, sizeof *numbers, "antennas", &numbers));
+    TRY(memory_zeroed(v->nantennas, sizeof *offsets, "antennas", &offsets));
     for (uint32_t i = 0; i < v->nantennas; i++) {
         names[i] = v->antennas[i].name;
         numbers[i] = i;
@@ -237,22 +236,17 @@ static status_t header_put_array(hid_t header, const struct visibilities_spec *v
             offsets[i][k] = v->antennas[i].itrf[k] - v->place[k];
         }
     }
-    TRY_OUT(header_put_text(header, "telescope_name", v->name));
-    TRY_OUT(header_put_text(header, "instrument", v->name));
-    TRY_OUT(header_put_text(header, "telescope_frame", "itrs"));
-    TRY_OUT(header_put_number(header, "latitude", v->latitude_deg));
-    TRY_OUT(header_put_number(header, "longitude", v->longitude_deg));
-    TRY_OUT(header_put_number(header, "altitude", v->altitude_m));
-    TRY_OUT(header_put_whole(header, "Nants_telescope", v->nantennas));
-    TRY_OUT(parts_scale_texts(header, "antenna_names", (char *const *)names, v->nantennas,
-                              "stations of the archive"));
-    TRY_OUT(parts_put_list(header, "antenna_numbers", H5T_STD_I64LE, 1, v->nantennas, numbers));
-    TRY_OUT(parts_put_list(header, "antenna_positions", H5T_IEEE_F64LE, 2, v->nantennas, offsets));
-out:
-    free(names);
-    free(numbers);
-    free(offsets);
-    return st;
+    TRY(header_put_text(header, "telescope_name", v->name));
+    TRY(header_put_text(header, "instrument", v->name));
+    TRY(header_put_text(header, "telescope_frame", "itrs"));
+    TRY(header_put_number(header, "latitude", v->latitude_deg));
+    TRY(header_put_number(header, "longitude", v->longitude_deg));
+    TRY(header_put_number(header, "altitude", v->altitude_m));
+    TRY(header_put_whole(header, "Nants_telescope", v->nantennas));
+    TRY(parts_scale_texts(header, "antenna_names", (char *const *)names, v->nantennas,
+                          "stations of the archive"));
+    TRY(parts_put_list(header, "antenna_numbers", H5T_STD_I64LE, 1, v->nantennas, numbers));
+    return parts_put_list(header, "antenna_positions", H5T_IEEE_F64LE, 2, v->nantennas, offsets);
 }
 
 /* Writes the phase centre, the only entry of the catalogue. */

@@ -76,7 +76,6 @@ static void windows_place(struct fir_windows *windows, const struct filter_spec 
 static status_t windows_expect_one(struct fir_window *window, const struct filter_spec *spec,
                                    const struct fir_trial *trial, backend_t *reference)
 {
-    status_t st = STATUS_OK;
     const struct sample_input *input = &trial->input;
     const struct stage_run *whole = &trial->run;
     const uint64_t grain = filter_grain(spec);
@@ -94,24 +93,20 @@ static status_t windows_expect_one(struct fir_window *window, const struct filte
                                   .first_row = (int64_t)window->first,
                                   .rows = window->rows,
                                   .out_stride = window->rows};
-    buffer_t *in = NULL;
-    buffer_t *out = NULL;
-    filter_t *stage = NULL;
+    SCOPED(buffer_destroy_at) buffer_t *out = NULL;
+    SCOPED(buffer_destroy_at) buffer_t *in = NULL;
+    SCOPED(stage_destroy_at) filter_t *stage = NULL;
     void *rows = NULL;
     free(memory_move(&window->expected));
-    TRY_OUT(memory_zeroed(bytes, 1, "a trial", &window->expected));
-    TRY_OUT(bank_part(reference, trial->in, input->re[0] + first * input->step,
-                      (end - first) * input->step, &in));
-    TRY_OUT(buffer_create(reference, BUFFER_OUT, bytes, &out));
-    TRY_OUT(filter_create(reference, spec, &stage));
-    TRY_OUT(stage_run(stage, in, &copied, &run, out));
-    TRY_OUT(buffer_get(out, &rows));
+    TRY(memory_zeroed(bytes, 1, "a trial", &window->expected));
+    TRY(bank_part(reference, trial->in, input->re[0] + first * input->step,
+                  (end - first) * input->step, &in));
+    TRY(buffer_create(reference, BUFFER_OUT, bytes, &out));
+    TRY(filter_create(reference, spec, &stage));
+    TRY(stage_run(stage, in, &copied, &run, out));
+    TRY(buffer_get(out, &rows));
     memcpy(window->expected, rows, bytes);
-out:
-    stage_destroy(stage);
-    buffer_destroy(in);
-    buffer_destroy(out);
-    return st;
+    return STATUS_OK;
 }
 
 /* The trial's rows, from row 0 on, by the reference; of responses, with transforms of the length

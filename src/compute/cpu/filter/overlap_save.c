@@ -254,17 +254,14 @@ uint64_t overlap_save_bytes(const struct filter_spec *spec)
 /* Brings the responses into the convolution's order. */
 static status_t overlap_save_order(overlap_save_t *o)
 {
-    status_t st = STATUS_OK;
-    float(*natural)[2] = NULL;
-    TRY_OUT(memory_aligned(o->length, sizeof *natural, "a response", &natural));
+    SCOPED(free_at) float(*natural)[2] = NULL;
+    TRY(memory_aligned(o->length, sizeof *natural, "a response", &natural));
     for (size_t i = 0; i < filter_table_responses(o->spec); i++) {
         float(*response)[2] = o->table + i * o->length;
         memcpy(natural, response, o->length * sizeof *natural);
         convolution_order(o->convolution, (const float(*)[2])natural, response);
     }
-out:
-    free(natural);
-    return st;
+    return STATUS_OK;
 }
 
 status_t overlap_save_create(const struct filter_spec *spec, const struct filter_reader *reader,
