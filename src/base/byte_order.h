@@ -1,6 +1,4 @@
-/* Numbers as they are stored. load_u16() and the like return the number of 16 (...) bits at an
- * address, which needs no alignment. `swap`: its bytes are in the order opposite to this machine's.
- */
+/* Numbers as they are stored. */
 #ifndef VOLTMILL_BASE_BYTE_ORDER_H
 #define VOLTMILL_BASE_BYTE_ORDER_H
 
@@ -8,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Return the number of 16, 32, 64 bits at an address, which needs no alignment. `swap` not 0: its
+ * bytes are in the order opposite to this machine's. */
 static inline uint16_t load_u16(const void *at, int swap)
 {
     uint16_t bits;
@@ -29,7 +29,8 @@ static inline uint64_t load_u64(const void *at, int swap)
     return swap ? bswap_64(bits) : bits;
 }
 
-/* A number of 24 bits in the high ones of 32; the low ones are 0. */
+/* Returns a number of 24 bits, three bytes at any address, in the high ones of 32; the low ones are
+ * 0. `swap` as above. */
 static inline uint32_t load_u24(const void *at, int swap)
 {
     const unsigned char *bytes = at;
@@ -38,7 +39,7 @@ static inline uint32_t load_u24(const void *at, int swap)
            (uint32_t)bytes[is_big ? 2 : 0] << 8;
 }
 
-/* IEEE 754 numbers of these bits. */
+/* Return the IEEE 754 number of these bits. */
 static inline float float_of_u32(uint32_t bits)
 {
     float value;
@@ -53,8 +54,9 @@ static inline double float_of_u64(uint64_t bits)
     return value;
 }
 
-/* The IEEE 754 number of these 16 bits, exactly. It has an exponent of 5 bits: moved to where 32
- * bits have it, all are too small by 2^112, and what was infinite or NaN is 2^16 or above. */
+/* Returns the IEEE 754 number of these 16 bits, exactly. It has an exponent of 5 bits: moved to
+ * where 32 bits have it, all are too small by 2^112, and what was infinite or NaN is 2^16 or above.
+ */
 static inline float float_of_u16(uint16_t half)
 {
     float value = float_of_u32((uint32_t)(half & 0x7fff) << 13) * 0x1p112f;
@@ -64,7 +66,8 @@ static inline float float_of_u16(uint16_t half)
     return float_of_u32(bits | (uint32_t)(half & 0x8000) << 16);
 }
 
-/* Reverses the bytes of numbers of 2, 4 or 8 bytes in place. Other sizes are unchanged. */
+/* Reverses the bytes of each number of `size` bytes (2, 4 or 8) in `bytes` bytes of data, in place.
+ * Other sizes, and bytes after the last whole number, are unchanged. No alignment is needed. */
 static inline void turn_bytes(unsigned char *data, uint64_t bytes, uint32_t size)
 {
     if (size == 2) {

@@ -6,7 +6,7 @@
  * hang. */
 enum { CLOCK_STALL = 300 };
 
-/* Returns the seconds since some moment. */
+/* Returns the seconds since some moment, by a clock that never goes back. */
 double clock_now(void);
 
 #endif

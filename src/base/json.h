@@ -17,14 +17,17 @@ struct json {
     int is_first; /* nothing follows the last brace or bracket */
 };
 
-/* Begin and end an object or a list, as the value of `key`; key NULL: within a list, or the
- * outermost. */
+/* json_begin(), json_end(): begin and end an object; json_list(), json_list_end(): a list; as the
+ * value of `key`, which is copied; key NULL: within a list, or the outermost. Without memory,
+ * json_print() fails, here and below. */
 void json_begin(struct json *json, const char *key);
 void json_end(struct json *json);
 void json_list(struct json *json, const char *key);
 void json_list_end(struct json *json);
 
-/* Write a value; key NULL: in a list. */
+/* Write a value, of which text is copied and escaped; key NULL: in a list. A NULL text, and a
+ * double that is not finite, are null; json_bytes() takes `length` bytes; json_bool(): 0 is false.
+ * Without memory, json_print() fails. */
 void json_text(struct json *json, const char *key, const char *value);
 void json_bytes(struct json *json, const char *key, const char *value, size_t length);
 void json_u64(struct json *json, const char *key, uint64_t value);
@@ -32,14 +35,18 @@ void json_i64(struct json *json, const char *key, int64_t value);
 void json_f64(struct json *json, const char *key, double value);
 void json_bool(struct json *json, const char *key, int value);
 void json_null(struct json *json, const char *key);
-/* Writes a number that is text already, or another word of JSON. */
+/* Writes a number that is text already, or another word of JSON, as it is; key NULL: in a list. */
 void json_word(struct json *json, const char *key, const char *word);
-/* Write a list: the lines of a text, or `count` doubles. */
+/* Write a list, of `key` (NULL: within a list): the lines of a text (NULL: none), or `count`
+ * doubles, of which those that are not finite are null. */
 void json_lines(struct json *json, const char *key, const char *text);
 void json_doubles(struct json *json, const char *key, const double *values, uint64_t count);
 
-/* Prints the object, which is complete, on stdout, and frees it. Fails with DEVICE (memory). */
+/* Prints the object, which is complete, and a newline on stdout, and frees it in any case. Fails
+ * with DEVICE (memory ran out while it was written): nothing is printed. A failure of stdout shows
+ * in report_flush(). */
 status_t json_print(struct json *json);
-void json_free(struct json *json); /* leaves {0} */
+/* Frees the text, and leaves {0}. */
+void json_free(struct json *json);
 
 #endif

@@ -109,7 +109,8 @@ INLINE void lanes_store_parts(struct lanes_pair x, float *to)
     parts[1] = x.im;
 }
 
-/* Splits the first and last half of LANES pairs into their parts. */
+/* Splits LANES pairs (re, im), of which `first` and `last` are the first and last half, into their
+ * parts. */
 INLINE struct lanes_pair lanes_split(lanes_t first, lanes_t last)
 {
     return (struct lanes_pair){SHUFFLE(first, last, EACH_LANE(LANE_SECOND, 0)),
@@ -123,7 +124,7 @@ INLINE struct lanes_pair lanes_load_pairs(const float *from)
     return lanes_split(pairs[0], pairs[1]);
 }
 
-/* Asks the second-level cache for LANES pairs. */
+/* Asks the second-level cache for LANES pairs (2 LANES floats) at any address; loads nothing. */
 INLINE void lanes_prefetch_pairs(const float *from)
 {
     enum { LINE = 16 /* floats */ };
@@ -133,7 +134,7 @@ INLINE void lanes_prefetch_pairs(const float *from)
     __builtin_prefetch(from + 2 * LANES - 1, 0, 2);
 }
 
-/* lanes_first_pairs(), lanes_last_pairs(): the first and last half of LANES pairs (re, im). */
+/* Return the first and last half of LANES pairs (re, im), the inverse of lanes_split(). */
 INLINE lanes_t lanes_first_pairs(struct lanes_pair x)
 {
     return SHUFFLE(x.re, x.im, EACH_LANE(LANE_IN_TURN, 0));
@@ -144,14 +145,14 @@ INLINE lanes_t lanes_last_pairs(struct lanes_pair x)
     return SHUFFLE(x.re, x.im, EACH_LANE(LANE_IN_TURN, LANES));
 }
 
-/* Exchanges both parts of pairs. */
+/* Exchanges both parts, (re, im), of each of LANES / 2 pairs. */
 INLINE lanes_t lanes_exchange(lanes_t x)
 {
     return SHUFFLE(x, x, EACH_LANE(LANE_EXCHANGED, 1));
 }
 
-/* lanes_of(): LANES copies of a number. lanes_load(), lanes_store(): LANES floats at any address of
- * a float. */
+/* lanes_of(): returns LANES copies of a number. lanes_load(), lanes_store(): load and store LANES
+ * floats at any address of a float. */
 INLINE lanes_t lanes_of(float x)
 {
     const lanes_t zero = {0};
@@ -168,7 +169,8 @@ INLINE void lanes_store(float *to, lanes_t x)
     *(lanes_anywhere *)to = x;
 }
 
-/* The first `count` of LANES pairs at any address of a float, and zeros. */
+/* Loads the first `count` of LANES pairs (re, im) at any address of a float, and zeros for the
+ * others, which are not read; `count` >= LANES loads all. */
 INLINE struct lanes_pair lanes_load_some_pairs(const float *from, size_t count)
 {
     float part[2 * LANES] = {0};
@@ -179,19 +181,21 @@ INLINE struct lanes_pair lanes_load_some_pairs(const float *from, size_t count)
     return lanes_split(lanes_load(from), lanes_load(from + LANES));
 }
 
-/* Returns lanes of `yes` where all bits of `which` are set, of `no` where none is. */
+/* Returns, lane by lane, that of `yes` where all bits of `which` are set, of `no` where none is. */
 INLINE lanes_t lanes_choose(mask_t which, lanes_t yes, lanes_t no)
 {
     return (lanes_t)(((mask_t)yes & which) | ((mask_t)no & ~which));
 }
 
-/* Sets the lanes to zero for which all bits of `dropped` are set. */
+/* Returns `x` with zero in the lanes for which all bits of `dropped` are set, unchanged where none
+ * is. */
 INLINE lanes_t lanes_drop(lanes_t x, mask_t dropped)
 {
     return (lanes_t)((mask_t)x & ~dropped);
 }
 
-/* Returns the lanes with NaN or infinity: minus themselves these are not zero. */
+/* Returns all bits set in lanes with NaN or infinity, none in others: minus themselves these are
+ * not zero. */
 INLINE mask_t lanes_odd(lanes_t x)
 {
     return ~(x - x == 0);
@@ -207,7 +211,8 @@ INLINE uint64_t lanes_count(mask_t found)
     return count;
 }
 
-/* Long sums are made in pieces, which are added in double: total += sums; and back to floats. */
+/* Long sums are made in pieces, which are added in double: total[i][lane] += sums[i][lane] of
+ * `count` registers. lanes_of_pieces(): back to floats, sums = total. */
 INLINE void lanes_add_pieces(const lanes_t *sums, int count, double total[][LANES])
 {
     for (int i = 0; i < count; i++) {
@@ -278,7 +283,7 @@ typedef uint16_t half16_t __attribute__((vector_size(VECTOR / 2), aligned(1), ma
 #define LANES_WIDEN_16(from) __builtin_convertvector(*(const half16_t *)(from), lanes32_t)
 #endif
 
-/* Returns the products of LANES complex numbers. */
+/* Returns the products of LANES complex numbers, lane by lane. */
 INLINE struct lanes_pair lanes_multiply(struct lanes_pair a, struct lanes_pair b)
 {
     return (struct lanes_pair){LANES_MULTIPLY_ADD(a.re, b.re, -(a.im * b.im)),

@@ -14,49 +14,58 @@ status_t memory_zeroed(size_t count, size_t size, const char *what, void *out);
 
 /* Resizes the block at *items, a pointer that may be NULL, to the smallest power of two of elements
  * of `size` bytes that is at least `count` (and 1): so a list may grow one by one, and a smaller
- * count than before may shrink it. New elements are not zeroed. Fails with DEVICE (memory), and
- * leaves the block unchanged. */
+ * count than before may shrink it. New elements are not zeroed. `what` names them in the message.
+ * Fails with DEVICE (memory), and leaves the block unchanged. */
 status_t memory_grown(size_t count, size_t size, const char *what, void *items);
 
 /* Makes room for one more element in a list of `count` elements of `size` bytes. `items` points to
  * the pointer to the list (NULL: no elements yet), which may move. The new element is not zeroed,
  * and the caller counts it. The list must have been grown by this function or memory_grown() alone.
- * Costs nothing while the capacity suffices. Fails with DEVICE (memory): the list is unchanged. */
+ * Costs nothing while the capacity suffices. `what` names the elements in the message. Fails with
+ * DEVICE (memory): the list is unchanged. */
 status_t memory_grow(uint64_t count, size_t size, const char *what, void *items);
 
-/* As memory_zeroed(), aligned to 64 bytes and not zeroed. Blocks of a page or more are aligned to
- * pages. The size is rounded up, by 1 byte at least, to lines of 64 bytes or, from a page on, to
- * pages. Pages of large blocks are first touched by the thread that first uses them. Large blocks
- * share no page: a processor prefetches beyond a thread's block, and two threads whose blocks meet
- * in one page slow each other down (measured: twice the time of a filter bank's grain). Fails with
- * DEVICE (memory). */
+/* Allocates `count` elements of `size` bytes in *out, for free(), as memory_zeroed(), but aligned
+ * to 64 bytes and not zeroed. Blocks of a page or more are aligned to pages. The size is rounded
+ * up, by 1 byte at least, to lines of 64 bytes or, from a page on, to pages. Pages of large blocks
+ * are first touched by the thread that first uses them. Large blocks share no page: a processor
+ * prefetches beyond a thread's block, and two threads whose blocks meet in one page slow each other
+ * down (measured: twice the time of a filter bank's grain). Fails with DEVICE (memory, or the size
+ * overflows), and leaves *out unchanged. */
 status_t memory_aligned(size_t count, size_t size, const char *what, void *out);
 
-/* Makes sure that the block at *block has room for `count` elements of `size` bytes, aligned
- * likewise. If *room (elements) is smaller, frees it, allocates another and sets *room; the
- * contents are lost. Fails with DEVICE (memory): then *block is NULL and *room 0. */
+/* Makes sure that the block to which the pointer at `block` leads (NULL if *room is 0) has room for
+ * `count` elements of `size` bytes, aligned as by memory_aligned(); the caller frees it. If *room
+ * (elements) is smaller, frees it, allocates another and sets *room; the contents are lost. Else
+ * changes nothing. `what` names the elements in the message. Fails with DEVICE (memory): then the
+ * pointer is NULL and *room 0. */
 status_t memory_room(size_t *room, size_t count, size_t size, const char *what, void *block);
 
-/* Frees blocks, one after the other, each as free() does: MEMORY_FREE(all, of, them). */
+/* memory_free_all() of blocks: MEMORY_FREE(all, of, them). */
 #define MEMORY_FREE(...)                                                                           \
     memory_free_all((void *const[]){__VA_ARGS__},                                                  \
                     sizeof((void *const[]){__VA_ARGS__}) / sizeof(void *))
+/* Frees `count` blocks, one after the other, each as free() does, NULL too; the callers' pointers
+ * keep their values. */
 void memory_free_all(void *const *blocks, size_t count);
 
-/* Copies `count` runs of `run` bytes, which begin `from_step` and `to_step` bytes apart. Source and
- * target do not overlap. */
+/* Copies `count` runs of `run` bytes, which begin `from_step` and `to_step` bytes apart in source
+ * and target. Source and target do not overlap. */
 void copy_runs(const void *from, uint64_t from_step, void *to, uint64_t to_step, uint64_t count,
                uint64_t run);
 
-/* Returns the pointer at `pointer`, and sets it to NULL: moves the block. */
+/* Returns the pointer that is at the address `pointer`, and sets that pointer to NULL: moves the
+ * block. */
 void *memory_move(void *pointer);
 
-/* Copies `text` (NULL stays NULL); free() returns the copy. Fails with DEVICE (memory). */
+/* Copies `text` (NULL stays NULL); free() returns the copy. Fails with DEVICE (memory), and leaves
+ * *out unchanged. */
 status_t memory_text(const char *text, char **out);
-/* Makes a new text, as printf() writes it; free() returns it. Fails with DEVICE (memory). */
+/* Makes a new text, as printf() writes it; free() returns it. Fails with DEVICE (memory), and
+ * leaves *out unchanged. */
 status_t memory_format(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Compute *out = a * b, a + b. Return 0 on overflow, with *out modulo 2^64: for sizes that an
+/* Compute *out = a * b, a + b. Return 1; 0 on overflow, with *out modulo 2^64: for sizes that an
  * archive or a user states. */
 int multiply_u64(uint64_t a, uint64_t b, uint64_t *out) __attribute__((warn_unused_result));
 int add_u64(uint64_t a, uint64_t b, uint64_t *out) __attribute__((warn_unused_result));
@@ -68,7 +77,7 @@ uint64_t lcm_u64(uint64_t a, uint64_t b);
 /* Returns the largest power of two that is at most `value` >= 1. */
 uint64_t power_below(uint64_t value);
 /* Returns the lowest digit of *number in a mixed base, *number % base, and divides *number by the
- * base (at least 1). */
+ * base (at least 1), rounding down. */
 uint32_t take_digit(uint64_t *number, uint32_t base);
 /* Compares two doubles that are not NaN, for qsort(). */
 int compare_f64(const void *left, const void *right);

@@ -39,32 +39,38 @@ enum pool_kind {
 
 typedef struct pool pool_t;
 
-/* Makes a pool of `threads` >= 1 threads, of which the caller is one unless they are a TEAM. The
- * name is cut to 15 bytes. Fails with DEVICE. */
+/* Makes a pool of `threads` >= 1 threads, of which the caller is one unless they are a TEAM; for
+ * pool_destroy(). The name is copied, and cut to 15 bytes. Fails with DEVICE (memory, threads), and
+ * leaves *out unchanged. */
 status_t pool_create(enum pool_kind kind, const char *name, uint32_t threads, pool_t **out);
 /* Waits for all blocks, and frees the pool; takes NULL. */
 void pool_destroy(pool_t *pool);
 SCOPED_END(pool_destroy, pool_t *)
-uint32_t pool_threads(const pool_t *pool); /* as pool_create() got them */
+/* Returns the number of threads that pool_create() got. */
+uint32_t pool_threads(const pool_t *pool);
 
 /* Gives a block, which is copied, to the threads; waits while POOL_BLOCKS are there. Its context
  * must outlive its tasks. The caller does not help, as it does in pool_run(): so HELPERS and EAGER
  * pools of 1 thread never do this block. Returns its number, from 1 on. */
 uint64_t pool_submit(pool_t *pool, const struct pool_block *block);
-/* pool_wait(): waits until this block is done. pool_is_done(): returns whether it is. Number 0
- * always is. */
+/* pool_wait(): waits until the block of this number (of pool_submit()) is done. pool_is_done():
+ * returns at once whether it is. Number 0 always is. */
 void pool_wait(pool_t *pool, uint64_t number);
 int pool_is_done(pool_t *pool, uint64_t number);
-/* Works on one phase of tasks with the helpers, as thread 0, until all are done. Not for a TEAM,
- * which has a thread 0 of its own. */
+/* Works on one phase of `tasks` tasks (perhaps 0) with the helpers, as thread 0, until all are
+ * done. It is a block of the pool: waits while POOL_BLOCKS are there. Not for a TEAM, which has a
+ * thread 0 of its own. */
 void pool_run(pool_t *pool, uint64_t tasks, pool_task_t *run, void *context);
 
-/* Runs tasks likewise without a pool, by the calling thread, which is thread 0, and helpers of its
- * own: no more threads than tasks. Helpers carry its name, sleep afterwards and end with it. Within
- * a task, or where no thread can be made, the caller does all alone. */
+/* Runs tasks 0 .. tasks - 1, run(context, thread, task), without a pool, by the calling thread,
+ * which is thread 0, and helpers of its own: at most `threads` threads, no more than tasks. Returns
+ * when all are done. Helpers carry the caller's name, sleep afterwards and end with it. Within a
+ * task, or where no thread can be made, the caller does all alone. */
 void pool_each(uint32_t threads, uint64_t tasks, pool_task_t *run, void *context);
-/* The same of tasks that can fail: after a failure no further one begins. Returns the status of a
- * task that failed. A helper's cause is handed over to the main thread, whichever calls this. */
+/* Does as pool_each(), with at most `threads` threads, tasks that can fail: after a failure no
+ * further one begins. Returns the status of the first task that failed, else OK; its cause is the
+ * process's. A helper's cause is handed over to the main thread, whichever calls this; the caller's
+ * own stays with the caller. */
 status_t pool_try_each(uint32_t threads, uint64_t tasks,
                        status_t (*run)(void *context, uint32_t thread, uint64_t task),
                        void *context);
@@ -72,14 +78,16 @@ status_t pool_try_each(uint32_t threads, uint64_t tasks,
 /* A thread that runs one task at a time beside its owner. */
 typedef struct pool_worker pool_worker_t;
 
-/* Starts the thread by that name, cut to 15 bytes. Fails with DEVICE. */
+/* Starts the thread by that name, cut to 15 bytes; for pool_worker_destroy(). Fails with DEVICE
+ * (memory, threads), and leaves *out unchanged. */
 status_t pool_worker_create(const char *name, pool_worker_t **out);
 /* Waits for the work that was begun, and ends the thread. Takes NULL. */
 void pool_worker_destroy(pool_worker_t *worker);
 SCOPED_END(pool_worker_destroy, pool_worker_t *)
 
-/* Starts work(context) in the thread; its failure is handed over to the main thread. The caller has
- * waited for what it began before. Without a worker (NULL) runs it at once. */
+/* Starts work(context) in the thread, and returns; its failure is handed over to the main thread.
+ * The caller has waited for what it began before. `context` must last until that. Without a worker
+ * (NULL) runs it at once in the caller. */
 void pool_worker_begin(pool_worker_t *worker, void (*work)(void *context), void *context);
 /* Waits for the work that was begun. Takes NULL. */
 void pool_worker_wait(pool_worker_t *worker);

@@ -22,11 +22,12 @@ typedef enum {
     STATUS_STOPPED = 75  /* stopped before the end on request */
 } status_t;
 
-/* Records the cause of this thread's failure unless one is recorded already. Returns `code`. */
+/* Records the cause of this thread's failure, formatted as display_format() does and cut to 16383
+ * bytes, unless this thread has recorded one already. Returns `code` in any case. */
 status_t report_fail(status_t code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Records a cause in the place of that which this thread has recorded, if any: report_cause() may
- * be among its words. Returns `code`. */
+/* Records a cause, formatted as by report_fail(), in the place of that which this thread has
+ * recorded, if any: report_cause() may be among its words. Returns `code`. */
 status_t report_again(status_t code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Return the recorded cause ("" if there is none), and its status. In the main thread: the earliest
@@ -42,21 +43,23 @@ void report_clear(void);
  * becomes the main thread's. Does nothing in the main thread, which may work beside its helpers. */
 void report_hand_over(void);
 
-/* Replaces everything recorded here by another process's failure. Returns `code`. */
+/* Replaces everything recorded in this thread, and all that was handed over, by another process's
+ * failure; `cause` is copied, at most 16383 bytes. Returns `code`. */
 status_t report_adopt(status_t code, const char *cause);
 
-/* Forgets a failure that only means "not of this kind", in the main thread with those of helper
- * threads, which have all done their work; returns STATUS_OK. DEVICE (no memory) and STOPPED are
- * kept, because then the kind is unknown. */
+/* Forgets a failure of any status but DEVICE, which only means "not of this kind", in the main
+ * thread with those of helper threads, which have all done their work; returns STATUS_OK then, and
+ * for OK. DEVICE (no memory) and its cause are kept, and returned, because then the kind is
+ * unknown. */
 status_t report_forgive(status_t st);
-/* Returns whether a call failed; then the cause is forgotten, as by report_clear(). */
+/* Returns whether a call failed (1, else 0); then the cause is forgotten, as by report_clear(). */
 int report_failed(status_t st);
-/* Begins other work: forgets the recorded cause, those handed over, that a cause was printed, and
- * which warnings were. Without helper threads at work. */
+/* Begins other work: forgets the recorded cause, those handed over, that a cause was printed
+ * (report_claim()), and which warnings were. Call while no helper thread works. */
 void report_next(void);
 
 /* Returns whether the end of this process, or of its present work, is not reported yet, and marks
- * it as reported. Any thread. */
+ * it as reported: report_print() then prints nothing. Any thread. */
 int report_claim(void);
 
 /* Flushes standard output. A failure is reported by report_flush(). */
@@ -67,36 +70,42 @@ void report_show(void);
 status_t report_flush(void);
 
 /* Prints "error: CAUSE" on stderr; "stopped: CAUSE" if the status is STOPPED, "incomplete: CAUSE"
- * if it is HOLES. Prints nothing in a process that is quiet, or that has printed a cause before. */
+ * if it is HOLES, "error: unknown" without a cause; flushes standard output before. The record
+ * stays. Prints nothing in a process that is quiet, or that has printed a cause, or called
+ * report_claim(), before. */
 void report_print(void);
 
 enum report_kind { REPORT_WARNING, REPORT_NOTE, REPORT_LOUD, REPORT_ASSUMED };
 
-/* Returns "warning", "note", "assumed". */
+/* Returns "warning" (also of REPORT_LOUD), "note", "assumed". */
 const char *report_word(enum report_kind kind);
 
 /* Prints "warning: ...", "note: ..." or "assumed: ..." (how a contradiction of the input is read)
- * on stderr, at most 4095 bytes, unless this process is quiet or the text is one of the last four
- * different ones. A loud warning is about an event that perhaps only this rank met, and is printed
- * always. Any thread. */
+ * on stderr, at most 4095 bytes, formatted as display_format() does, unless this process is quiet
+ * or the text is one of the last four different ones. Flushes standard output before. With
+ * report_relay(), report_copy(), the text goes there. A loud warning is about an event that perhaps
+ * only this rank met, and is printed always. Any thread. */
 void report_say(enum report_kind kind, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 #define report_warn(...) report_say(REPORT_WARNING, __VA_ARGS__)
 #define report_note(...) report_say(REPORT_NOTE, __VA_ARGS__)
 #define report_warn_loudly(...) report_say(REPORT_LOUD, __VA_ARGS__)
 
-/* Returns whether stderr takes a line within that many milliseconds. A full pipe or a paused
- * terminal (Ctrl-S) does not: who prints there waits until it does. Any thread. */
+/* Returns whether stderr takes a line within that many milliseconds (below 0: waits without limit);
+ * 1 also if that cannot be asked. A full pipe or a paused terminal (Ctrl-S) does not take one: who
+ * prints there waits until it does. Any thread. */
 int report_is_read(int milliseconds);
 
-/* Sends all warnings and notes to `relay` instead of stderr, from the thread that reports them. For
- * a process that works for another one and has no terminal. */
+/* Sends all warnings and notes to `relay` instead of stderr, from the thread that reports them;
+ * NULL ends that. For a process that works for another one and has no terminal. */
 void report_relay(void (*relay)(enum report_kind kind, const char *message));
 
-/* Sends copies of printed or relayed warnings and notes to `copy`, likewise; NULL ends that. */
+/* Sends copies of printed or relayed warnings and notes also to `copy`, from the thread that
+ * reports them; NULL ends that. */
 void report_copy(void (*copy)(enum report_kind kind, const char *message));
 
-/* Makes this process quiet: rank 0 reports for all ranks. */
+/* Makes this process quiet (1), or ends that (0): rank 0 reports for all ranks. Loud warnings are
+ * printed all the same. */
 void report_quiet(int quiet);
 
 #endif

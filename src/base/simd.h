@@ -7,10 +7,10 @@
 
 #include <stddef.h>
 
-/* Instruction sets, the narrowest first. simd_has() returns whether this machine and this build
- * have one. */
+/* Instruction sets, the narrowest first. */
 enum simd_level { SIMD_BASE, SIMD_AVX2, SIMD_AVX512, SIMD_LEVELS };
 
+/* Returns whether this machine and this build have an instruction set. */
 int simd_has(enum simd_level level);
 /* Returns the best that this machine and this build have, at most what VOLTMILL_SIMD names (BASE if
  * that is no instruction set). */

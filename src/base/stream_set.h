@@ -12,26 +12,26 @@ struct stream_set {
                         equal to `count` */
 };
 
-/* The set of `count` >= 1 streams that follow each other. */
+/* Returns the set of `count` >= 1 streams that follow each other from `first` on. */
 static inline struct stream_set stream_range(uint32_t first, uint32_t count)
 {
     return (struct stream_set){first, count, count, count};
 }
 
-/* The number of the stream that is in place i < count of the set. */
+/* Returns the number of the stream that is in place i < count of the set. */
 static inline uint32_t stream_set_at(const struct stream_set *set, uint32_t i)
 {
     return set->first + i / set->run * set->stride + i % set->run;
 }
 
-/* The place of a stream that is in the set. */
+/* Returns the place, from 0 on, of a stream that is in the set; undefined for others. */
 static inline uint32_t stream_set_find(const struct stream_set *set, uint32_t stream)
 {
     const uint32_t after = stream - set->first;
     return after / set->stride * set->run + after % set->stride;
 }
 
-/* Whether two sets of one observation, in which all runs have one stride, are the same. */
+/* Returns whether two sets of one observation, in which all runs have one stride, are the same. */
 static inline int stream_set_is_same(const struct stream_set *a, const struct stream_set *b)
 {
     return a->first == b->first && a->count == b->count && a->run == b->run;

@@ -67,7 +67,7 @@ struct number_type {
 #define NUMBER_TYPE_TEXTS                                                                          \
     "i, u or f and the bits, such as i8, u8, i16, i24, i32, f32 or f64; r (real) or c (complex) "  \
     "may precede them, _le or _be follow them: ci16_le"
-/* Reads a type. Returns 0 if the text is none; *out is then undefined. */
+/* Reads a type, such as "ci16_le". Returns 1; 0 if the text is none, and *out is then undefined. */
 int number_type_parse(const char *text, struct number_type *out)
     __attribute__((warn_unused_result));
 
@@ -82,8 +82,9 @@ enum compression {
 };
 #define COMPRESSION_NAMES "none", "deflate", "lz4", "bitshuffle", "zstd"
 
-/* File format of a complete product. file_format_name(): returns its name as job files spell it. */
+/* File format of a complete product. */
 enum file_format { FILE_HDF5, FILE_FIL, FILE_PSRFITS };
+/* Returns a format's name as job files spell it. */
 const char *file_format_name(enum file_format format);
 /* Returns the format by the ending of the name, in lower case: ".fil"; ".fits", ".sf"; else HDF5.
  */
@@ -107,8 +108,8 @@ struct ratio {
     uint32_t num, den;
 };
 
-/* Reads "32/27", not below 1, of numbers up to 10^6; does not reduce it. Returns 0 when it is none,
- * and leaves *out unchanged. */
+/* Reads "32/27", not below 1, of numbers from 1 to 10^6; does not reduce it. Returns 1; 0 when it
+ * is none, and leaves *out unchanged. */
 int ratio_parse(const char *text, struct ratio *out) __attribute__((warn_unused_result));
 
 /* Treatment of power with missing samples: NaN below a weight, else optionally divided by its
@@ -187,9 +188,7 @@ enum check_resumed { CHECK_RESUMED_ALL, CHECK_RESUMED_OFF };
  *   coherency  float, |A|^2, |B|^2, Re A B*, Im A B* of two polarisations, summed
  *   squares    float, |spectrum|^4 summed over a row
  *   peaks      struct peak (dsp/boxes.h) of series
- *   visibilities  float [2], A B* of two stations, its mean over a row
- *
- * quantity_name(): returns the name, as in this list. */
+ *   visibilities  float [2], A B* of two stations, its mean over a row */
 enum quantity {
     QUANTITY_SPECTRA,
     QUANTITY_POWER,
@@ -200,6 +199,7 @@ enum quantity {
     QUANTITY_PEAKS,
     QUANTITY_VISIBILITIES
 };
+/* Returns the name of a quantity, as in this list. */
 const char *quantity_name(enum quantity quantity);
 
 /* Combination of the power of two polarisations: separate, their sum, Stokes parameters, or |A|^2,
@@ -273,8 +273,8 @@ enum axis {
     AXIS_KINDS
 };
 
-/* Return names as job files and archives spell them. product_quantity(), product_is_filterbank():
- * return the other columns of PRODUCT_KINDS. */
+/* Return names as job files and archives spell them; the value is one of its enum.
+ * product_quantity(), product_is_filterbank(): return the other columns of PRODUCT_KINDS. */
 const char *axis_name(enum axis axis);
 const char *window_name(enum window_kind kind);
 const char *normalise_name(enum normalise normalise);
@@ -287,7 +287,7 @@ const char *filter_method_name(enum filter_method method);
 const char *product_name(enum product_kind kind);
 enum quantity product_quantity(enum product_kind kind);
 int product_is_filterbank(enum product_kind kind);
-/* Finds the kind of a name. Returns 0 if there is none, and leaves *out unchanged. */
+/* Finds the kind of a name. Returns 1; 0 if there is none, and leaves *out unchanged. */
 int product_kind_named(const char *name, enum product_kind *out)
     __attribute__((warn_unused_result));
 
@@ -314,8 +314,8 @@ extern const char *const polarisation_names[], *const stokes_v_names[], *const f
     " (these also followed by \"high first\"), " PACKINGS_FROM_8(PACKING_TEXT, ", ")
 /* clang-format on */
 
-/* Reads the name of any packing: also "4 bit two's complement high first". Returns 0 if it is none;
- * *out is then undefined. */
+/* Reads the name of any packing: also "4 bit two's complement high first". Returns 1; 0 if it is
+ * none, and *out is then undefined. */
 int packing_parse(const char *text, struct packing *out) __attribute__((warn_unused_result));
 
 /* Returns the name of a packing, without the order of its bits. */

@@ -8,8 +8,9 @@
 
 /* Starts a thread that receives no signals but those that it causes itself (SIGBUS, SIGSEGV,
  * SIGFPE, SIGILL): others are the main thread's business. Debuggers and `top -H` show it by its
- * name of at most 15 bytes (docs/threads.md has them all). It may use all processors of the
- * process. The caller joins or detaches it. Fails with DEVICE. */
+ * name of at most 15 bytes (docs/threads.md has them all; a longer one is ignored). It may use all
+ * processors of the process. The caller joins or detaches it; `argument` must last as long as `run`
+ * uses it. Fails with DEVICE: no thread can be made (memory, limits). */
 status_t thread_start(const char *name, void *(*run)(void *), void *argument, pthread_t *out);
 
 /* Lets the calling thread's sleeps of microseconds end in time: Linux makes them 50 us longer,
@@ -17,14 +18,17 @@ status_t thread_start(const char *name, void *(*run)(void *), void *argument, pt
 void thread_be_punctual(void);
 
 /* Initialises a lock and a condition for thread_wait(), as pthread_mutex_init() and
- * pthread_cond_init(). Fails with DEVICE. */
+ * pthread_cond_init(); the caller destroys both. Fails with DEVICE (memory): then there is nothing
+ * to destroy. */
 status_t thread_init_waiting(pthread_mutex_t *lock, pthread_cond_t *changed);
 
-/* Sets *why, and wakes all that wait for the condition. The caller does not hold the lock. */
+/* Sets *why to 1 under the lock, and wakes all that wait for the condition. The caller does not
+ * hold the lock. */
 void thread_wake(pthread_mutex_t *lock, pthread_cond_t *changed, int *why);
 
-/* Waits for the condition, at most `seconds` >= 0 seconds, or shorter without a reason: the caller
- * checks again. It holds the lock. */
+/* Waits for the condition (of thread_init_waiting()), at most `seconds` >= 0 seconds, or shorter
+ * without a reason: the caller checks again. The caller holds the lock before and after; while it
+ * waits, others may take it. */
 void thread_wait(pthread_mutex_t *lock, pthread_cond_t *changed, double seconds);
 
 #endif

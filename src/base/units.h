@@ -8,21 +8,23 @@
 /* Bytes that suffice for any text of the writers below. */
 enum { UNITS_TEXT = 48 };
 
-/* Write a number with its unit: "1.50 GiB", "300.19 MHz", "2.05 ms", "12,345,678". Return
- * `text`. */
+/* Write a number with its unit: "1.50 GiB" (two decimals, powers of 1024; below 1 KiB "12 bytes"),
+ * "300.19 MHz", "2.05 ms" (up to nine digits; mHz to GHz, ns to s), "12,345,678". Return `text`. */
 const char *units_bytes_in(uint64_t bytes, char text[UNITS_TEXT]);
 const char *units_hertz_in(double hertz, char text[UNITS_TEXT]);
 const char *units_seconds_in(double seconds, char text[UNITS_TEXT]);
 const char *units_count_in(uint64_t count, char text[UNITS_TEXT]);
 
-/* Writes a number with the fewest digits that restore it. Returns `text`. */
+/* Writes a number with the fewest digits, 15 to 17, that restore it. Returns `text`. */
 const char *units_exact_in(double value, char text[UNITS_TEXT]);
 
-/* Writes "12,345,678 samples", `one` or `many`. Returns `text`. */
+/* Writes "12,345,678 samples": the count and `one` if it is 1, else `many`; at most 47 bytes.
+ * Returns `text`. */
 const char *units_amount_in(uint64_t count, const char *one, const char *many,
                             char text[UNITS_TEXT]);
 
-/* Writes likewise without commas: "12345678 samples". Returns `text`. */
+/* Writes "12345678 samples": the count without commas, and `one` if it is 1, else `many`; at most
+ * 47 bytes. Returns `text`. */
 const char *units_number_in(uint64_t count, const char *one, const char *many,
                             char text[UNITS_TEXT]);
 
@@ -42,12 +44,13 @@ const char *units_number_in(uint64_t count, const char *one, const char *many,
 const char *units_plural(uint64_t count, const char *one, const char *many);
 
 /* Reads "1GiB", "1.5 GB", "64k", "1073741824" (k or K, M, G, T, P: decimal; Ki, Mi, Gi, Ti, Pi:
- * binary; B optional); drops fractions of a byte. Returns 0, and leaves *bytes unchanged, when the
- * text is something else, or 9 * 10^18 bytes or more. */
+ * binary; B optional; blanks before the number or the unit); drops fractions of a byte. Returns 1;
+ * 0, and leaves *bytes unchanged, when the text is something else, below 0, or 9 * 10^18 bytes or
+ * more. */
 int units_parse_bytes(const char *text, uint64_t *bytes) __attribute__((warn_unused_result));
 
 /* Read a whole number (decimal, up to 2^64 - 1) or a finite real one (as strtod()), at which the
- * text must end; blanks may precede it. Return 0 if it is none, and leave *value unchanged. */
+ * text must end; blanks may precede it. Return 1; 0 if it is none, and leave *value unchanged. */
 int units_parse_u64(const char *text, uint64_t *value) __attribute__((warn_unused_result));
 int units_parse_f64(const char *text, double *value) __attribute__((warn_unused_result));
 
@@ -70,8 +73,9 @@ const char *units_name(enum units_dimension dimension, size_t i);
  * after it. */
 const char *units_of(const char *text);
 
-/* Reads "1420.4 MHz" as the double that "1420.4e6" gives, in the dimension's first unit. Returns 0,
- * and leaves *value unchanged, if the text is no finite number with a unit of the dimension. */
+/* Reads "1420.4 MHz" as the double that "1420.4e6" gives, in the dimension's first unit. Returns 1;
+ * 0, and leaves *value unchanged, if the text is no finite number with a unit of the dimension: a
+ * number without a unit is none, nor one of more than 64 characters. */
 int units_parse_quantity(const char *text, enum units_dimension dimension, double *value)
     __attribute__((warn_unused_result));
 
@@ -83,9 +87,9 @@ struct utc {
 };
 
 /* Write and read a time: "2014-06-29T01:39:20.000000" ("2014-06-29", "2014-06-29T01:39", a 'Z' at
- * the end and a blank for the 'T' are read too; 23:59:60 on days that have it). Writing rounds to
- * microseconds. units_parse_utc() returns 0 when the text is no such date, or one before 1858, and
- * leaves *utc unchanged. */
+ * the end and a blank for the 'T' are read too; 23:59:60 on days that have it). units_utc_in()
+ * rounds to microseconds, and returns `text`. units_parse_utc() returns 1; 0 when the text is no
+ * such date, or one before 1858, and leaves *utc unchanged. */
 const char *units_utc_in(struct utc utc, char text[UNITS_TEXT]);
 int units_parse_utc(const char *text, struct utc *utc) __attribute__((warn_unused_result));
 
@@ -96,8 +100,9 @@ double utc_difference(struct utc a, struct utc b);
 
 /* Convert a time to a Modified Julian Day, day + second / 86400, so that a leap second has the
  * number of the second after it, as usual. utc_mjd(): the nearest double, accurate to 0.6 us.
- * utc_mjd_text(): 15 decimals, which are as accurate as day and second. utc_of_mjd(): the
- * inverse. utc_of_unix(): the time of seconds since 1970 without leap seconds, as Unix has them. */
+ * utc_mjd_text_in(): writes 15 decimals, which are as accurate as day and second, and returns
+ * `text`. utc_of_mjd(): the inverse. utc_of_unix(): the time of seconds since 1970 without leap
+ * seconds, as Unix has them. Days are limited to 10^9 from MJD 0 (Unix: from 1970). */
 double utc_mjd(struct utc utc);
 const char *utc_mjd_text_in(struct utc utc, char text[UNITS_TEXT]);
 struct utc utc_of_mjd(double mjd);
