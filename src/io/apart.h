@@ -39,24 +39,26 @@ struct description {
 /* The first argument of a child's command line. */
 extern const char apart_word[];
 
-/* Runs in a spawned child: opens files for its parent, of these kinds. Never returns. */
+/* Runs in a spawned child, with main()'s arguments (apart_word, the parent's process id): opens
+ * files for its parent, of these `count` kinds. Never returns. */
 _Noreturn void apart_serve(int argc, char **argv, const struct description *const *kinds,
                            size_t count);
 
-/* From now on this process uses children that know these kinds, which must outlive it. `argv` is
- * main()'s: a forked child overwrites it with its own name. */
+/* From now on this process uses children that know these `count` kinds, which must outlive it.
+ * `argv` is main()'s: a forked child overwrites it with its own name. Starts none yet. */
 void apart_begin(char **argv, const struct description *const *kinds, size_t count);
 
-/* Forks the first child, for a process that will soon need one. Call before MPI and threads begin.
- * A failure is harmless: the child is spawned at the first request. */
+/* Forks the first child, for a process that will soon need one. Call after apart_begin(), before
+ * MPI and threads begin; without the former, or with threads, does nothing. A failure is harmless:
+ * the child is spawned at the first request. */
 void apart_fork(void);
 
-/* Sets how long a child may take from one object to the next, in seconds: default CLOCK_STALL; 0:
- * no limit. */
+/* Sets how long a child may take from one object (apart_at()) to the next, in seconds: default
+ * CLOCK_STALL; 0: no limit. */
 void apart_limit(double seconds);
 
 /* Sets a function that is called regularly while a child is awaited: it returns whether this
- * process shall stop. NULL: never. */
+ * process shall stop (not 0: the request fails with STOPPED). NULL: never. */
 void apart_stops(int (*is_stopped)(void));
 
 /* Returns whether the last request failed because a child took longer than apart_limit() says. */
@@ -64,15 +66,17 @@ int apart_was_late(void);
 
 /* Opens and describes a file: by a child if this process uses children, else here. `out` points to
  * a pointer to the struct of this kind, for pack_destroy(): NULL if there is nothing to say, and
- * after a failure. Fails as open() did. If the child crashed or took too long, fails with DATA,
- * naming the file and the object that it was reading. Fails with DEVICE if there can be no child;
- * with STOPPED. */
+ * after a failure. Fails as open() did. If the child crashed, was killed or took longer than
+ * apart_limit(), fails with DATA, naming the file and the object that it was reading. Fails with
+ * DEVICE if there can be no child, or without memory; with STOPPED if apart_stops()'s function says
+ * so. What the child printed and warned of is printed here. */
 status_t apart_describe(const struct description *kind, const struct apart_request *request,
                         void *out);
 
 /* Opens a file in a child only, as a trial before this process opens it itself; for kinds without a
- * type. Without children (apart_begin()) it does nothing. Fails as the kind's open() did, and with
- * DATA, DEVICE, STOPPED as apart_describe(). */
+ * type. Without children (apart_begin()) it does nothing. Fails as the kind's open() did, with DATA
+ * if the child crashed or took too long, with DEVICE (no child, memory), STOPPED: as
+ * apart_describe(). */
 status_t apart_try(const struct description *kind, const struct apart_request *request);
 
 /* Begins another child, which opens this beside this process, and then ends; its output, messages
@@ -81,8 +85,8 @@ status_t apart_try(const struct description *kind, const struct apart_request *r
  * has at most 64 KiB. Does nothing without children (apart_begin()), or while there are four. */
 void apart_begin_help(const struct description *kind, const struct apart_request *request);
 
-/* Handles a child that died while idle (for lack of memory), and those that have helped. Call
- * regularly. */
+/* Handles a child that died while idle (for lack of memory), and those of apart_begin_help() that
+ * have ended; waits for nothing. Call regularly. */
 void apart_look(void);
 
 /* Reports the object that a child reads next, "FILE: OBJECT", at most 2047 bytes; costs no system

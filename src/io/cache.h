@@ -18,25 +18,30 @@
 #include <stdint.h>
 
 /* Sets *out to the entry's bytes (free() returns them), or to NULL if there is no valid entry, and
- * *size to their number. Fails with DEVICE (memory) only. `kind` is a plain word, `key` any text.
- */
+ * *size to their number. Fails with DEVICE (memory) only; both are 0 then. `kind` is a plain word,
+ * part of a file's name, `key` any text. Warns, once in a process, of a folder or entry that is not
+ * safe to use. */
 status_t cache_get(const char *kind, const char *key, void **out, size_t *size);
 
 /* Returns a hash of some bytes, as entries are named by: FNV-1a, 64 bit. */
 uint64_t cache_hash(const void *data, size_t size);
 
-/* Writes an entry. A folder that cannot be written is no failure: returns 0 then, else 1. */
+/* Writes an entry of `size` bytes, in place of that of the same kind and key; makes the folder. No
+ * failure if that is not possible (no folder, not safe, full): returns 0 then, else 1. Warns, once
+ * in a process, of a folder that is not safe. */
 int cache_put(const char *kind, const char *key, const void *data, size_t size);
 
 /* Waits until no other process or thread makes this entry, `seconds` at most, so that only one of
- * several has the work. Returns a descriptor, which has the lock: file_close() lets the next one
- * continue, which should read the cache again. A process that ends releases the lock, too. Returns
- * -1 after that time, without a folder, or if it has no locks. */
+ * several has the work; makes the folder. Returns a descriptor, which has the lock: file_close()
+ * lets the next one continue, which should read the cache again. A process that ends releases the
+ * lock, too. Returns -1 after that time, without a folder, or if it has no locks. Warns, once in a
+ * process, of a folder that is not safe. */
 int cache_lock(const char *kind, const char *key, double seconds);
 
 /* Returns the path of another file in the cache folder ("": of the folder, with a slash), which is
  * made if necessary, for free(). The file, which may be missing, is to be read, or replaced by one
- * of mode 0600. NULL without a folder or memory, or if the file is not safe to use (see above). */
+ * of mode 0600. NULL without a folder or memory; also, with a warning once in a process, if folder
+ * or file are not safe to use: another user's, writable by others, or no ordinary file. */
 char *cache_path(const char *name);
 
 #endif

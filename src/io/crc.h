@@ -12,16 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* crc_of(): the CRC-32 of some bytes. crc_more() continues that of the bytes before, 0 of
- * none. */
+/* crc_of(): returns the CRC-32 of `bytes` bytes (perhaps 0). crc_more(): the same, of the bytes
+ * before, whose CRC is `crc` (0: there are none), and of these. */
 uint32_t crc_of(const void *data, size_t bytes);
 uint32_t crc_more(uint32_t crc, const void *data, size_t bytes);
 
 /* Returns the linear part of a piece of `bytes` bytes. */
 uint32_t crc_part(const void *data, size_t bytes);
 
-/* crc_power(): x^(8 bytes) modulo the CRC's polynomial. crc_times(): the product of a part and such
- * a power. */
+/* crc_power(): returns x^(8 bytes) modulo the CRC's polynomial. crc_times(): returns the product of
+ * a part and such a power, modulo it. */
 uint32_t crc_power(uint64_t bytes);
 uint32_t crc_times(uint32_t part, uint32_t power);
 

@@ -13,31 +13,33 @@
 
 /* Make the name under which `path` is written, path + ".part", that of its journal, path +
  * ".journal", and that of its compressed rows, path + ".packed.part"; for free(). Fail with DEVICE
- * (memory). */
+ * (memory), and leave *out unchanged. */
 status_t file_part_name(const char *path, char **out);
 status_t file_journal_name(const char *path, char **out);
 status_t file_packed_name(const char *path, char **out);
 
 /* Checks that `path` can be made: its folder is there and can be written to, or can be made
  * (folder_check()), and nothing but an ordinary file (or a link) has its name, and that only if
- * `force`. Fails with USAGE, DATA; with DEVICE (memory). */
+ * `force`. Makes nothing. Fails with USAGE: it cannot be made, or exists; with DATA: it cannot be
+ * looked up; with DEVICE (memory). */
 status_t file_check_new(const char *path, int force);
 
 /* Sets *out to whether the name exists, even as a link that leads nowhere. Fails with DATA if this
- * is unknown: a name that cannot be looked up is not free. */
+ * is unknown: a name that cannot be looked up is not free; *out is 0 then. */
 status_t file_exists(const char *path, int *out);
 
 /* Set *out to whether an ordinary file, or a folder, has this name, through links; 0 if nothing has
- * it. Fail with DATA as file_exists() does. */
+ * it. Fail with DATA if the name cannot be looked up; *out is 0 then. */
 status_t file_is_ordinary(const char *path, int *out);
 status_t file_is_folder(const char *path, int *out);
 
-/* Sets the length of an open file; bytes that are added read as zeros. Fails with DATA, NO_SPACE.
- */
+/* Sets the length of an open file in bytes; bytes that are added read as zeros. `path` is for the
+ * message. Fails with DATA, NO_SPACE. */
 status_t file_cut(int fd, const char *path, uint64_t bytes);
 
 /* Sets *out to whether two names lead to one existing file, or would lead to one if it, and folders
- * on the way to it, were made. Fails with DATA as file_exists() does; with DEVICE (memory). */
+ * on the way to it, were made. Fails with DATA if one cannot be looked up; with DEVICE (memory);
+ * *out is unchanged then. */
 status_t file_is_same(const char *a, const char *b, int *out);
 
 /* Returns whether the open file was removed, or replaced by another file of its name. 0 if this is
@@ -46,19 +48,22 @@ int file_is_nameless(int fd);
 /* Returns whether `path` itself, not where a link leads, is a name of the open file. 0 also if this
  * is unknown: the name or the file cannot be looked up. */
 int file_is_on(int fd, const char *path);
-/* Creates a new file for reading and writing, after removing the file that has the name. Fails with
- * USAGE (the name, the user's rights), NO_SPACE, DEVICE (memory, descriptors), else DATA. */
+/* Creates a new file for reading and writing, after removing the file that has the name (a link
+ * itself, not where it leads); mode 0666 without the umask. Fails with USAGE (the name, the user's
+ * rights), NO_SPACE, DEVICE (memory, descriptors), else DATA; *fd is unchanged then. */
 status_t file_open_new(const char *path, int *fd);
 
-/* Reserves disk space for the first `bytes` >= 1 bytes of a file, what it has already included, so
- * that a full disk shows before the work. A shorter file becomes as long. If the file system cannot
- * reserve, and in memory, only compares with the free space. Fails with NO_SPACE (giving bytes
- * needed and free), USAGE, DATA; with DEVICE (memory). */
+/* Reserves disk space for the first `bytes` >= 1 bytes of the file `path`, open for writing as
+ * `fd`, what it has already included, so that a full disk shows before the work. A shorter file
+ * becomes as long. If the file system cannot reserve, and in memory, only compares with the free
+ * space, and the length stays. Fails with NO_SPACE (giving bytes needed and free), USAGE and DATA
+ * (file or folder cannot be looked up; DATA also if it cannot be reserved); with DEVICE (memory).
+ */
 status_t file_reserve(int fd, const char *path, uint64_t bytes);
 
-/* file_free_bytes(): bytes free to this user on the file system of the folder of `path`, which may
- * not exist yet. file_device(): the number of that file system. Fail with USAGE, DATA, DEVICE
- * (memory), and set 0. */
+/* file_free_bytes(): bytes free to this user on the file system of the folder of `path`, or, if
+ * that is missing, of the last existing one on the way to it. file_device(): the number of that
+ * file system. Fail with USAGE (folder_nearest()), DATA, DEVICE (memory), and set 0. */
 status_t file_free_bytes(const char *path, uint64_t *bytes);
 status_t file_device(const char *path, uint64_t *device);
 
@@ -70,16 +75,18 @@ void file_close(int fd);
 SCOPED_END(file_close, int)
 /* Returns *fd, and sets it to -1: moves the descriptor. */
 int file_move(int *fd);
-/* Writes all bytes at the offset, many to a file system in memory by several threads. Fails with
- * NO_SPACE (full, over quota) or DATA. */
+/* Writes all bytes at the offset of an open file, whose position stays, many to a file system in
+ * memory by several threads. `path` is for messages. Fails with NO_SPACE (full, over quota, too
+ * large) or DATA; some bytes may be written then. */
 status_t file_write(int fd, const char *path, uint64_t offset, const void *data, uint64_t bytes);
 /* Sets `bytes` bytes, at most 128 KiB, from `at` on (0: at the offset) of the part of a file that
- * file_fill() writes. Called by several threads at once. */
+ * file_fill() writes. Called by several threads at once. Its failure becomes file_fill()'s. */
 typedef status_t file_fill_t(void *context, uint64_t at, uint64_t bytes, void *to);
-/* Writes `bytes` bytes at the offset by at most `threads` threads (pool_try_each()), each of which
- * calls `fill` for some of them: multiples of 8 if both numbers are. In a file system in memory,
- * where pwrite() writes a file on one thread at a time, more than one write through a mapping.
- * Fails with NO_SPACE, DATA, and as `fill` does; begins nothing more then. */
+/* Writes `bytes` bytes at the offset of an open file (`path`: for messages) by at most `threads`
+ * threads (pool_try_each()), each of which calls `fill` for some of them: multiples of 8 if both
+ * numbers are. In a file system in memory, where pwrite() writes a file on one thread at a time,
+ * more than one write through a mapping. Fails with NO_SPACE, DATA, and as `fill` does; begins
+ * nothing more then, and leaves what was written. */
 status_t file_fill(int fd, const char *path, uint64_t offset, uint64_t bytes, uint32_t threads,
                    file_fill_t *fill, void *context);
 /* Bytes of a file from an offset on, for file_copy(). */
@@ -88,8 +95,8 @@ struct file_place {
     const char *path;
     uint64_t offset;
 };
-/* Copies bytes from one file to another, by several threads where there are many processors. Fails
- * with DATA, also if the source ends before; with NO_SPACE. */
+/* Copies `bytes` bytes from one place to another, which do not overlap, by several threads where
+ * there are many processors. Fails with DATA, also if the source ends before; with NO_SPACE. */
 status_t file_copy(const struct file_place *from, const struct file_place *to, uint64_t bytes);
 /* Some bytes of a file in memory, as memory that its owner writes: several threads write their
  * parts of one file at once, for which pwrite() would take turns. */
@@ -99,31 +106,35 @@ struct file_part {
     void *map; /* from the page's begin on */
     uint64_t mapped;
 };
-/* Maps bytes of a file in a file system in memory, and allocates their pages; a file that ends
- * before their end becomes longer. There are none (data NULL) in other file systems, or where that
- * is not possible: file_write() reports the cause. */
+/* Maps `bytes` >= 1 bytes, from byte `offset` on, of a file in a file system in memory, open for
+ * reading and writing, and allocates their pages; a file that ends before their end becomes longer.
+ * For file_part_unmap(). There are none (data NULL) in other file systems, or where that is not
+ * possible: file_write() reports the cause. */
 struct file_part file_part_map(int fd, uint64_t offset, uint64_t bytes);
-/* Unmaps a part; does nothing for one without data. */
+/* Unmaps a part, and sets its data to NULL; does nothing for one without data. */
 void file_part_unmap(struct file_part *part);
-/* Reads all bytes at the offset. Fails with DATA, also if the file ends before. */
+/* Reads all bytes at the offset of an open file, whose position stays. `path` is for messages.
+ * Fails with DATA, also if the file ends before; `data` is undefined then. */
 status_t file_read(int fd, const char *path, uint64_t offset, void *data, uint64_t bytes);
-/* Give the system's cache of files hints. file_expect(): these bytes will be read soon.
- * file_forget(): they will not be needed again. */
+/* Give the system's cache of files hints; errors are ignored. file_expect(): these bytes, from
+ * `offset` on, will be read soon. file_forget(): they will not be needed again. */
 void file_expect(int fd, uint64_t offset, uint64_t bytes);
 void file_forget(int fd, uint64_t offset, uint64_t bytes);
 /* Returns whether as many bytes are more than half of this machine's memory, and would displace
- * everything else from it. */
+ * everything else from it; 0 if its memory is unknown. */
 int file_is_huge(uint64_t bytes);
 
-/* Removes a name, if it exists. Warns if it cannot be removed. */
+/* Removes a name (of a link, the link), if it exists. Warns if it cannot be removed. */
 void file_remove(const char *path);
 
-/* Sync the bytes to the disk; file_sync() the metadata, too. Fail with NO_SPACE, DATA. */
+/* Sync the bytes of an open file to the disk; file_sync() the metadata, too. `path` is for the
+ * message. Fail with NO_SPACE, DATA. */
 status_t file_sync_data(int fd, const char *path);
 status_t file_sync(int fd, const char *path);
 /* Renames part, which is open as `fd`, to path and syncs the name. Without `force`, a file that
  * came to be there in the meantime stays, and so does part: fails with USAGE. Fails with NO_SPACE;
- * with DATA, also when part is the name of another file by now; with DEVICE (memory). */
+ * with DATA, also when part is the name of another file by now; with DEVICE (memory) after the
+ * renaming. */
 status_t file_publish(int fd, const char *part, const char *path, int force);
 
 #pragma GCC visibility pop

@@ -25,46 +25,56 @@ struct fits_column {
 uint32_t fits_column_bytes(const struct fits_column *column);
 
 /* Reads the values, scaled, of elements first .. first + count - 1 of the row at byte `row_at` of
- * an open file into out[count]. The caller checks them against column->count. Fails with DATA. */
+ * an open file (`path`: for messages) into out[count]. The caller checks them against
+ * column->count. Fails with DATA (unreadable); `out` is undefined then. */
 status_t fits_column_read(const struct fits_column *column, int fd, const char *path,
                           uint64_t row_at, uint64_t first, uint64_t count, double *out);
 
 /* A file and one of its units (HDUs), whose cards the functions below read. */
 typedef struct fits_unit fits_unit_t;
 
-/* Opens the first unit. `path` is for messages; it and `fd` must outlive the unit. The caller sets
- * *out to NULL before, and closes it also after a failure. Fails with DATA, DEVICE. */
+/* Opens the first unit of the file that is open as `fd`. `path` is for messages; it and `fd` must
+ * outlive the unit. The caller sets *out to NULL before, and closes it also after a failure. Fails
+ * with DATA (no FITS, unreadable), DEVICE (memory). */
 status_t fits_unit_open(int fd, const char *path, fits_unit_t **out);
-void fits_unit_close(fits_unit_t *unit); /* takes NULL */
+/* Closes the unit's file and frees the unit; takes NULL. */
+void fits_unit_close(fits_unit_t *unit);
 
 /* Moves to the next binary table of that name (EXTNAME), among the first 1000 units. Fails with
- * DATA, also if there is none; with DEVICE. */
+ * DATA: there is none, or a unit is wrong or unreadable; with DEVICE (memory). The unit is another
+ * one then. */
 status_t fits_unit_find_table(fits_unit_t *unit, const char *name);
 
-/* Sets *out to whether another table of that name follows; stays at its unit. Fails with DATA,
- * DEVICE. */
+/* Sets *out to whether another table of that name follows among the first 1000 units, as far as
+ * they can be read; stays at its unit. Fails with DATA: a unit on the way states impossible fields
+ * or two names, or its own is unreadable; with DEVICE (memory). */
 status_t fits_unit_has_further(fits_unit_t *unit, const char *name, int *out);
 
-/* Finds the byte of the file at which the rows of a table begin. Fails with DATA, DEVICE. */
+/* Finds the byte of the file at which the rows of a table begin. Fails with DATA, DEVICE (memory);
+ * *at is unchanged then. */
 status_t fits_unit_data(fits_unit_t *unit, uint64_t *at);
 
 /* Finds the column of that name, in letters of either case; its count is 0 if there is none, or if
  * it is empty. If `may_be_bits`, a column of bits (X) becomes the bytes that hold them, the first
- * bit the highest. Fails with DATA, also if it is not numeric, or one of two; with DEVICE. */
+ * bit the highest. Fails with DATA: it is not numeric (fits_column_bytes()), one of two, its scale
+ * is 0 or not finite, or it is unreadable; with DEVICE (memory). */
 status_t fits_unit_column(fits_unit_t *unit, const char *name, int may_be_bits,
                           struct fits_column *out);
 
 /* Reads the value of a card as text for free(), long strings (CONTINUE) in one piece; NULL if it is
- * missing, empty, or `*`, by which PSRFITS marks unset values. A key with two different values is a
- * failure. Fails with DATA, DEVICE (memory). */
+ * missing, empty, or `*`, by which PSRFITS marks unset values. Fails with DATA: a key with two
+ * different values, unreadable; with DEVICE (memory); *out is NULL then. */
 status_t fits_unit_text(fits_unit_t *unit, const char *key, char **out);
 
-/* Reads a number from `least` to `most`, and sets *found to whether it is there; `found` NULL: it
- * is required. If it is missing, *value is unchanged. Fails with DATA, DEVICE (memory). */
+/* Reads the number of a key, from `least` to `most`, and sets *found to whether it is there;
+ * `found` NULL: it is required. If it is missing (as fits_unit_text()), *value is unchanged. Fails
+ * with DATA: required and missing, no number, outside of the range, two values; with DEVICE
+ * (memory). */
 status_t fits_unit_f64(fits_unit_t *unit, const char *key, double least, double most, double *value,
                        int *found);
-/* Reads a whole number likewise; it, *value before and `most` are at most 2^53. Fails with DATA,
- * DEVICE. */
+/* Reads the whole number of a key as fits_unit_f64() does (`found`: likewise); it, *value before
+ * and `most` are at most 2^53. Fails with DATA, also for one with a fraction; with DEVICE (memory);
+ * *value is unchanged then. */
 status_t fits_unit_u64(fits_unit_t *unit, const char *key, uint64_t least, uint64_t most,
                        uint64_t *value, int *found);
 

@@ -5,11 +5,13 @@
 
 #include "base/status.h"
 
-/* Returns whether a launcher has started this process. Then other ranks may start at the same
- * moment, and output goes through the launcher's pipes, even at a terminal. */
+/* Returns whether a launcher of MPI programs has started this process, by its environment variables
+ * (VOLTMILL_MPI stands for any other launcher). Then other ranks may start at the same moment, and
+ * output goes through the launcher's pipes, even at a terminal. */
 int launch_is_used(void);
 
-/* Returns the rank that the launcher has given to this process, if it does; 0 without one. */
+/* Returns the rank that the launcher has given to this process, by its environment variables; 0 if
+ * none does. */
 long launch_rank(void);
 
 /* Sets HDF5 up; a limit on the size of files shows as an error of the write that meets it; standard

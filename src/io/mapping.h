@@ -11,27 +11,34 @@
 
 typedef struct mapping mapping_t;
 
-/* Maps bytes of a file, at least 1; `fd` may be closed then. Returns NULL if they cannot be mapped
- * (also if 64 mappings are open): the caller then reads them. Any thread. */
+/* Maps `bytes` >= 1 bytes, from byte `offset` on, of a file that is open for reading, and brings
+ * them into memory; `fd` may be closed then. For mapping_close(). Returns NULL if they cannot be
+ * mapped (a file system of other machines, the file ends before or is unreadable, 64 mappings are
+ * open, ...): the caller then reads them. Any thread. */
 mapping_t *mapping_open(int fd, uint64_t offset, uint64_t bytes);
 
-/* Maps likewise bytes of which only strips are wanted: `count` of `bytes` each, the first one
- * `first` bytes after `offset`, `step` bytes from one to the next, all of them within `bytes`.
- * Several are mapped only if they are in memory already, and the file is the user's own: no other
- * user may know that. mapping_close() takes NULL. */
+/* Strips of the range that is mapped: `count` of `bytes` bytes each, the first one `first` bytes
+ * after the range's begin, `step` bytes from one to the next, all of them within the range. Several
+ * are mapped only if they are in memory already, and the file is the user's own: no other user may
+ * know that. */
 struct mapping_strips {
     uint64_t first, bytes, step, count;
 };
+/* Maps `bytes` bytes, from byte `offset` on, as mapping_open(), of which only strips are wanted,
+ * and brings these into memory; NULL also if strips are several of which one is not in memory. Any
+ * thread. */
 mapping_t *mapping_open_strips(int fd, uint64_t offset, uint64_t bytes,
                                const struct mapping_strips *strips);
+/* Ends a mapping; its addresses are not valid any more. Takes NULL. Any thread. */
 void mapping_close(mapping_t *mapping);
 
 /* Unmaps unused windows. Neighbouring ranges share a window of the file's address space, which is
  * kept for the next ones when they are closed: unmapping invalidates the TLB of every thread of the
- * process, which took 0.3 ms of 16 threads that worked (measured). */
+ * process, which took 0.3 ms of 16 threads that worked (measured). Any thread. */
 void mapping_drop_unused(void);
 
-/* Returns the address of the byte at `offset`, which need not be aligned. */
+/* Returns the address of the byte at `offset`, which need not be aligned; valid until
+ * mapping_close(). */
 const void *mapping_data(const mapping_t *mapping);
 
 /* Returns whether bytes that were read since mapping_open() were missing, because the file was

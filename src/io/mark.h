@@ -18,37 +18,41 @@ enum mark { MARK_NONE, MARK_RUN, MARK_SYNTH, MARK_IMPORT, MARK_JOIN, MARK_EXPORT
 /* Writes the eight bytes of a mark other than NONE. */
 void mark_bytes(enum mark mark, char out[MARK_BYTES]);
 
-/* Finds the mark of a file, NONE if it has none or is no file that can be opened. Fails with DATA
- * or DEVICE if it is unreadable. */
+/* Finds the mark of a file, NONE if it has none, does not exist, may not be opened, or is no
+ * ordinary file. Fails with DATA if it is unreadable, with DEVICE (memory, descriptors); *out is
+ * NONE then. */
 status_t mark_find(const char *path, enum mark *out);
-/* Reads the mark of an open file. Fails with DATA. */
+/* Reads the mark of an open file, NONE if it has none or is no ordinary file. `path` is for
+ * messages. Fails with DATA if it is unreadable; *out is NONE then. */
 status_t mark_read(int fd, const char *path, enum mark *out);
-/* Returns the mark by name likewise; NONE if the file is unreadable. */
+/* Returns the mark of a file by name, as mark_find(); NONE also if the file is unreadable, and no
+ * failure stays recorded. */
 enum mark mark_of(const char *path);
 
 /* Returns the command of a mark, as users give it ("voltmill run JOB"); "" of NONE. */
 const char *mark_command(enum mark mark);
 
-/* Fails with DATA if the file (fd: where it is open, or -1) has a mark, naming the command that
- * completes it; with DEVICE. */
+/* Fails with DATA if the file (fd: where it is open, or -1: found by `path`) has a mark, naming the
+ * command that completes it, or is unreadable; with DEVICE (memory, descriptors). A file that is
+ * missing or may not be opened passes. */
 status_t mark_refuse(int fd, const char *path);
 
 /* How files of HDF5 begin, and a NUL. */
 extern const char mark_hdf5_signature[MARK_BYTES + 1];
 
-/* Puts the mark in place of the `first` bytes of an open file, or these (MARK_NONE), when all else
- * is on the disk; synced on return. `first` is needed with MARK_NONE alone. mark_hdf5(): those of
- * HDF5. Fail with NO_SPACE or DATA. */
+/* Puts the mark in place of the first 8 bytes of an open file, or `first` there (MARK_NONE), when
+ * all else is on the disk; synced on return. `first` is needed with MARK_NONE alone. mark_hdf5():
+ * `first` is HDF5's signature. `path` is for messages. Fail with NO_SPACE or DATA. */
 status_t mark_begin(int fd, const char *path, enum mark mark, const char first[MARK_BYTES]);
 status_t mark_hdf5(int fd, const char *path, enum mark mark);
 
-/* Cuts an open file to nothing but a first block that begins with the mark; not synced. Fails with
- * NO_SPACE, DATA. */
+/* Cuts an open file to nothing but a first block of MARK_BLOCK bytes that begins with the mark; not
+ * synced. `path` is for messages. Fails with NO_SPACE, DATA. */
 status_t mark_put(int fd, const char *path, enum mark mark);
 
-/* Completes a file of `bytes` bytes, of which all but the first block has been written: syncs it,
- * writes its first min(bytes, MARK_BLOCK) bytes, `first`, syncs these. Fails with NO_SPACE, DATA.
- */
+/* Completes an open file of `bytes` bytes, of which all but the first block has been written: cuts
+ * it to these if they are fewer than MARK_BLOCK, syncs it, writes its first min(bytes, MARK_BLOCK)
+ * bytes, `first`, syncs these. `path` is for messages. Fails with NO_SPACE, DATA. */
 status_t mark_lift(int fd, const char *path, const char *first, uint64_t bytes);
 
 #endif

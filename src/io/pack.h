@@ -18,16 +18,20 @@ struct unpack {
 
 enum { UNPACK_NO_MEMORY = 2 };
 
-/* Packs a number in 8 bytes. unpack_u64() returns it; 0 past the end. Fails with DEVICE (memory).
- */
+/* Appends a number in 8 bytes. Fails with DEVICE (memory). */
 status_t pack_u64(struct text *out, uint64_t value);
-/* Appends a text; NULL is restored as NULL. Fails with DEVICE (memory). */
+/* Appends a text, which unpack_text() restores; NULL is restored as NULL. Fails with DEVICE
+ * (memory). */
 status_t pack_text(struct text *out, const char *value);
 
+/* Returns the number that pack_u64() packed; 0 past the end, or after a failure: in->failed is set
+ * then. */
 uint64_t unpack_u64(struct unpack *in);
-/* Unpacks `bytes` bytes; zeros if there are fewer, or after a failure. */
+/* Unpacks `bytes` bytes into `out`; zeros if there are fewer, or after a failure: in->failed is set
+ * then. */
 void unpack_bytes(struct unpack *in, void *out, size_t bytes);
-/* Returns a new text for free(); NULL if NULL was packed, or after a failure. */
+/* Returns a new text for free(); NULL if NULL was packed; NULL, and sets in->failed, past the end,
+ * without memory, or after a failure. */
 char *unpack_text(struct unpack *in);
 
 /* The fields of a struct as a table, by which they are packed and unpacked in its order: texts,
@@ -95,11 +99,13 @@ struct pack_type {
 /* Items of lists: a text; a number of 8 bytes; two of them. */
 extern const struct pack_type pack_texts, pack_numbers, pack_pairs;
 
-/* Appends the fields of a struct. Fails with DEVICE (memory). */
+/* Appends the fields of the struct `from`, those of the table in its order. Fails with DEVICE
+ * (memory). */
 status_t pack_fields(struct text *out, const void *from, const struct pack_field *fields,
                      size_t count);
-/* Unpack into a struct that was zeroed, and pack one. The caller frees what the struct then points
- * to, also after a failure of unpack_check(). pack_struct() fails with DEVICE (memory). */
+/* Unpack into a struct that was zeroed, and pack one, by its table or type. Failures of unpacking
+ * are recorded in in->failed (unpack_check()). The caller frees what the struct then points to
+ * (pack_free()), also after one. pack_struct() fails with DEVICE (memory). */
 void unpack_fields(struct unpack *in, void *to, const struct pack_field *fields, size_t count);
 status_t pack_struct(struct text *out, const void *from, const struct pack_type *type);
 void unpack_struct(struct unpack *in, void *to, const struct pack_type *type);
@@ -107,11 +113,12 @@ void unpack_struct(struct unpack *in, void *to, const struct pack_type *type);
  * pointer to it, which a failure leaves unchanged. Fails with DATA (bytes are missing, or values
  * wrong), DEVICE (memory). */
 status_t unpack_new(struct unpack *in, const struct pack_type *type, const char *what, void *out);
-/* Frees all that the struct points to, and makes those pointers NULL. */
+/* Frees all that the struct points to by its type, and makes those pointers NULL; the struct itself
+ * and counts stay. */
 void pack_free(void *at, const struct pack_type *type);
-/* Frees a list of such structs, and all that they point to; takes NULL. */
+/* Frees a list of `count` structs of a type, and all that they point to; takes NULL. */
 void pack_free_list(void *items, uint64_t count, const struct pack_type *type);
-/* Frees likewise, and the struct; takes NULL. */
+/* Frees a struct, as pack_free() frees all that it points to, and itself; takes NULL. */
 void pack_destroy(void *at, const struct pack_type *type);
 
 /* Checks the reader at the end: fails with DEVICE if there was no memory for a text or a list, with

@@ -11,9 +11,9 @@ int reason_is_absent(int reason);
 int reason_is_full(int reason);
 int reason_is_out_of(int reason);
 
-/* Return the status of a failed call: NO_SPACE if reason_is_full(). reason_write_status(): else
- * DATA. reason_make_status(), of calls that make a name: USAGE if the name or the user's rights are
- * the reason; DEVICE if descriptors or memory are; else DATA. */
+/* Return the status of a failed call by its errno: NO_SPACE if reason_is_full().
+ * reason_write_status(): else DATA. reason_make_status(), of calls that make a name: USAGE if the
+ * name or the user's rights are the reason; DEVICE if descriptors or memory are; else DATA. */
 status_t reason_write_status(int reason);
 status_t reason_make_status(int reason);
 

@@ -7,45 +7,52 @@
 #include <hdf5.h>
 #include <stddef.h>
 
-/* Reads the type of an object, the hard links that lead to it, and the offset of its header from
- * the base address of its file. `name` leads there from a group. Negative after an error. */
+/* An object, the hard links that lead to it, and the offset of its header in bytes from the base
+ * address of its file. */
 struct h5_object {
     H5O_type_t type;
     unsigned links;
     haddr_t address;
 };
+/* Reads the type of an object, its links and its address; `name` leads there from the group `at`.
+ * Negative after an error. */
 herr_t h5_object_read(hid_t at, const char *name, struct h5_object *out);
 
-/* Returns the offset of an open object's header. Negative after an error. */
+/* Writes the offset of an open object's header from the base address of its file. Negative after an
+ * error. */
 herr_t h5_address(hid_t object, haddr_t *out);
-/* Opens the object at such an offset. Negative after an error. */
+/* Opens the object at such an offset, for h5_close(). Negative after an error. */
 hid_t h5_open_address(hid_t file, haddr_t address);
 
-/* Returns 1 if both objects are in one file, 0 if not, negative after an error. */
+/* Returns 1 if both open objects are in one file, 0 if not, negative after an error. */
 int h5_share_file(hid_t one, hid_t other);
 
-/* Reads the kind of a link, and the bytes of its value (0 for a hard link). Negative after an
- * error. */
+/* A link, and the bytes of its value (0 of a hard link). */
 struct h5_link {
     H5L_type_t type;
     size_t bytes;
 };
+/* Reads the kind of the link `name` of the group `at`, and the bytes of its value. Negative after
+ * an error. */
 herr_t h5_link_read(hid_t at, const char *name, struct h5_link *out);
 
-/* Calls back with the name and kind of each link of a group, in the order of names, until take()
- * returns another number than 0, which is returned. Negative after an error. */
+/* Called with the name and kind of a link: 0 to go on; another number ends the iteration. */
 typedef herr_t (*h5_take_t)(const char *name, H5L_type_t type, void *context);
+/* Calls take() for each link of a group, in the order of names, until it returns another number
+ * than 0, which is returned; 0 after the last. Negative after an error. */
 herr_t h5_iterate_links(hid_t group, h5_take_t take, void *context);
 
-/* Frees texts of variable length that HDF5 read into `values`. */
+/* Frees texts of variable length that HDF5 read into `values`, of this type and shape; the memory
+ * of `values` itself stays the caller's. */
 void h5_reclaim(hid_t type, hid_t space, void *values);
 
 /* Registers a copy of a file driver, with version and number set as this HDF5 needs them. Returns
  * its id, for H5FDunregister() once a property list has it; negative after an error. */
 hid_t h5_register_driver(const H5FD_class_t *driver);
 
-/* Reads a chunk of at most `bytes` bytes as it is stored (HDF5 before 2.0 does not check that it
- * fits), and a bit for each filter that it was not sent through. Negative after an error. */
+/* Reads the chunk that begins at the indices `chunk` of an open dataset, of at most `bytes` bytes,
+ * as it is stored (HDF5 before 2.0 does not check that it fits), and in *mask a bit for each filter
+ * that it was not sent through. Negative after an error. */
 herr_t h5_read_chunk(hid_t dataset, const hsize_t *chunk, uint32_t *mask, void *out, size_t bytes);
 
 #endif

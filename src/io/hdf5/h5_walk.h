@@ -20,9 +20,9 @@ struct h5_found {
  * *found lasts as long as the call. *is_enough = 1 ends the walk. */
 typedef status_t (*h5_visitor)(const struct h5_found *found, void *context, int *is_enough);
 
-/* Walks through the file to which the object `file` belongs. Links that only name a path (soft,
- * external) are not followed. `where` names the file in messages. Fails with DATA, DEVICE, or as
- * the visitor does. */
+/* Walks through the file to which the object `file` belongs, until the visitor says that it is
+ * enough. Links that only name a path (soft, external) are not followed. `where` names the file in
+ * messages. Fails with DATA (unreadable), DEVICE (memory), or as the visitor does, at once. */
 status_t h5_walk(hid_t file, const char *where, h5_visitor visitor, void *context);
 
 #endif
