@@ -30,21 +30,23 @@ struct about {
 /* Reads attributes of the root of `path`, of `dataset` in it (NULL: the root alone) and of the
  * groups on its way: texts of up to 1024 bytes and up to ABOUT_NUMBERS numbers, the first 256
  * attributes; not those by which products and native archives are read. Finds none in a file that
- * is not HDF5. Start from {0}; about_free() in any case, which leaves {0}. Uses HDF5, in this
- * process: call it apart (io/apart.h). Fails with DATA, DEVICE. */
+ * is not HDF5. Start from {0}; about_free() in any case, which leaves {0}. Warns of a truncated
+ * file. Uses HDF5, in this process: call it apart (io/apart.h). Fails with DATA (missing,
+ * unreadable), DEVICE (memory, descriptors). */
 status_t about_read(const char *path, const char *dataset, struct about *out);
 void about_free(struct about *about);
 
-/* Returns "contains complex spectra" and the like, by the names of the file's datasets; "is HDF5,
- * but not a product" if none is known. */
+/* Returns "contains complex spectra" and the like, by the names of the open file's datasets; "is
+ * HDF5, but not a product" if none is known. The text is static. */
 const char *holds_what(hid_t file);
 
 /* Appends the names of the datasets of an open file, "a, b/c"; after some 300 characters, "...".
- * `path` is for messages. Fails with DATA, DEVICE. */
+ * `path` is for messages. Fails with DATA (unreadable), DEVICE (memory). */
 status_t holds_names(hid_t file, const char *path, struct text *out);
 
-/* Appends a line for each dataset of the file at `path`: its name, extents, type and filters. Fails
- * with DATA, DEVICE. */
+/* Appends a line for each dataset of the file at `path`: its name, extents, type and filters. Warns
+ * of a truncated file. Uses HDF5, in this process. Fails with DATA (missing, unreadable, not HDF5),
+ * DEVICE (memory, descriptors). */
 status_t holds_describe(const char *path, struct text *out);
 
 #endif

@@ -22,11 +22,12 @@ struct calc_table {
 };
 
 /* Reads the scan that contains a moment, from a file of at most 2^28 bytes. The caller destroys
- * *out (before: NULL) in any case. Fails with DATA: no such file, no such scan, polynomials that
- * are missing, have an order above 15 or do not follow each other; with USAGE: HDF5; with DEVICE
- * (memory). */
+ * *out (before: NULL) in any case. Fails with DATA: no such file, unreadable or larger, no such
+ * scan, polynomials that are missing, not finite, have an order above 15 or do not follow each
+ * other; with USAGE: HDF5; with DEVICE (memory). */
 status_t calc_table_read(const char *path, struct utc utc, struct calc_table **out);
-void calc_table_destroy(struct calc_table *calc); /* takes NULL */
+/* Frees the table and what it points to; takes NULL. */
+void calc_table_destroy(struct calc_table *calc);
 SCOPED_END(calc_table_destroy, struct calc_table *)
 
 /* A file of weights of beams, or a recipe of a beamformer (bfr5). */
@@ -54,15 +55,17 @@ extern const struct description beam_file_description;
 /* Reads the files that job->array names, or what the archive states of its stations, into
  * job->array.packed; the beams of a file of weights into job->beams; from an IERS file UT1 - UTC
  * and polar motion of the observation's first sample, else they are assumed (archive->assumed).
- * Does nothing for a job without `array`, or for which it was done. Fails with USAGE: stations
- * whose positions are not known (without beam_weights), mistakes in the table's YAML, HDF5 in place
- * of delays, an IERS file without a start time, beams or a centre that contradict the file of
- * weights; with DATA, DEVICE, STOPPED. */
+ * Does nothing for a job without `array`, or for which it was done. Local: rank 0 calls it. Fails
+ * with USAGE: stations whose positions are not known (without beam_weights), mistakes in the
+ * table's YAML, HDF5 in place of delays, an IERS file without a start time, beams or a centre that
+ * contradict the file of weights; with DATA: a file is missing, unreadable or wrong; with DEVICE
+ * (memory, no child), STOPPED. */
 status_t array_job_read(struct job *job, struct archive *archive);
 
-/* Pack what array_job_read() has read, and unpack it into the same job on another rank, with the
- * beams of a file of weights. Fail with DEVICE (memory); unpacking also with DATA (bytes are
- * missing, or wrong), and with USAGE: beams that contradict the file of weights. */
+/* array_job_pack(): appends what array_job_read() has read. array_job_unpack(): reads it into the
+ * same job on another rank, with the beams of a file of weights. Fail with DEVICE (memory);
+ * unpacking also with DATA (bytes are missing, or wrong), and with USAGE: beams that contradict the
+ * file of weights. */
 status_t array_job_pack(const struct job *job, struct text *out);
 status_t array_job_unpack(struct unpack *in, struct job *job);
 
@@ -73,8 +76,9 @@ struct array_tables {
     struct beam_file *beams; /* of beam_weights */
 };
 
-/* Makes the tables of a job with `array`, in *out, which was {NULL}; array_job_drop() destroys
- * them, also after a failure. Fails with DATA, DEVICE (memory). */
+/* Makes the tables of a job with `array`, after array_job_read() or array_job_unpack(), in *out,
+ * which was {NULL}; array_job_drop() destroys them, also after a failure, and leaves {NULL}. Fails
+ * with DATA (what was packed is wrong), DEVICE (memory). */
 status_t array_job_tables(const struct job *job, struct array_tables *out);
 void array_job_drop(struct array_tables *tables);
 

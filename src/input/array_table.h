@@ -53,19 +53,22 @@ struct array_table {
     uint32_t nstations;
 };
 
-/* Reads a table, YAML or HDF5. Fails with USAGE (mistakes in YAML, all at once), DATA: file,
- * station, and what is wrong (two stations of one name, a position that is not on the Earth, NaN,
- * ...), DEVICE, STOPPED. The caller destroys *out, NULL after a failure. */
+/* Reads a table, YAML or HDF5. The caller destroys *out, NULL after a failure. Fails with USAGE
+ * (mistakes in YAML, all at once), DATA: file, station, and what is wrong (missing, unreadable, two
+ * stations of one name, a position that is not on the Earth, gains that are not finite or not in
+ * order, ...), DEVICE (memory, no child), STOPPED. */
 status_t array_table_read(const char *path, struct array_table **out);
 
 struct archive;
 
 /* Makes a table of the positions that an archive states, its stations in their order, selected or
  * not. If it states none, *out stays NULL, or with `may_be_nowhere` all stations are at one place.
- * The caller destroys *out (before: NULL) in any case. Fails with DATA, DEVICE. */
+ * The caller destroys *out (before: NULL) in any case. Fails with DATA: a position that is not on
+ * the Earth, two stations of one name; with DEVICE (memory). */
 status_t array_table_of_archive(const struct archive *archive, int may_be_nowhere,
                                 struct array_table **out);
-void array_table_destroy(struct array_table *table); /* takes NULL */
+/* Frees a table and all that it points to; takes NULL. */
+void array_table_destroy(struct array_table *table);
 SCOPED_END(array_table_destroy, struct array_table *)
 
 extern const struct pack_type array_table_type;
@@ -82,9 +85,10 @@ extern const struct description array_table_description;
 status_t array_table_match(const struct array_table *table, const struct archive *archive,
                            uint32_t *out);
 
-/* Computes the factor of a polarisation at a frequency: real and imaginary part are interpolated
- * linearly between the station's gains, and are those of the nearest one beyond them. Gains without
- * a `pol` are used if none is of this one (NULL: always); 1 if there is none. */
+/* Computes the factor gain[2] (re, im) of a station's polarisation at a frequency (Hz): real and
+ * imaginary part are interpolated linearly between the station's gains, and are those of the
+ * nearest one beyond them. Gains without a `pol` are used if none is of this one (NULL: always); 1
+ * if there is none. */
 void array_gain_at(const struct array_station *station, const char *pol, double freq_hz,
                    double gain[2]);
 
@@ -102,7 +106,8 @@ struct array_aim {
 
 struct calc_table;
 
-/* Makes the model of their delays, from the reference place and with cables and clocks.
+/* Makes the model of the delays that `aim` wants, from the reference place and with cables and
+ * clocks.
  *
  * `calc`: polynomials that CALC wrote take the place of the geometry. Stations are found there by
  * name, direction i is `sources[i]` of that table, i < aim->ndirections; aim->directions do not
@@ -110,7 +115,7 @@ struct calc_table;
  *
  * Fails with DATA: a station that `calc` does not have; with USAGE: dates, more than 2^20
  * intervals, a `calc` that does not cover the time; with DEVICE (memory). delay_model_destroy()
- * frees *out. */
+ * frees *out, which a failure leaves unchanged. */
 status_t array_table_delays(const struct array_table *table, const struct array_aim *aim,
                             const struct calc_table *calc, const uint32_t *sources,
                             delay_model_t **out);

@@ -22,20 +22,24 @@
 
 /* Gives all filters and windows of the job that name a file, or a telescope, its coefficients
  * (struct job_filter: taps; struct job_window: values, but of text none: dsp/fir/prototype.h reads
- * that). Fails with DATA: file, line or dataset, and what is wrong there (no coefficients, no
- * numbers, more than FIR_MOST_TAPS, ...); with DEVICE, STOPPED. Replaces those that it has. */
+ * that). Replaces those that it has, some also when it fails. Fails with DATA: file, line or
+ * dataset, and what is wrong there (missing, unless it is a window's, no coefficients, no numbers,
+ * not finite, all 0, more than FIR_MOST_TAPS, ...); with DEVICE (memory, no child), STOPPED. */
 status_t coefficients_read(struct job *job);
 
-/* Reads real coefficients of any FILE or FILE:NAME, as they are stored, [*count]; free() returns
- * them. Fails likewise with DATA, DEVICE, STOPPED, with DATA also if they are complex. */
+/* Reads real coefficients of any FILE or FILE:NAME, `named`, as they are stored, [*count]; free()
+ * returns them. Fails with DATA: file, line or dataset, and what is wrong there, also if they are
+ * complex; with DEVICE (memory, no child), STOPPED; both outputs are unchanged then. */
 status_t coefficients_read_real(const char *named, double **out, uint64_t *count);
 
 /* Splits the FILE or FILE:NAME of a job into the file (*path, for free()) and the name (*member, in
- * `named`, or NULL). An existing file has no name. Fails with DEVICE (memory). */
+ * `named`, or NULL), at the last colon. The name of an existing file has no such part. Fails with
+ * DEVICE (memory), and leaves both unchanged. */
 status_t coefficients_split(const char *named, char **path, const char **member);
 
-/* Packs the coefficients of all filters and windows, and unpacks them into the same job on another
- * rank. Fail with DATA, DEVICE (memory). */
+/* coefficients_pack(): appends the coefficients of all filters and windows that name a file.
+ * coefficients_unpack(): reads them into the same job on another rank, in the place of those that
+ * it has. Fail with DEVICE (memory); unpacking also with DATA (bytes are missing, or wrong). */
 status_t coefficients_pack(const struct job *job, struct text *out);
 status_t coefficients_unpack(struct unpack *in, struct job *job);
 

@@ -22,26 +22,31 @@ struct inputs {
 
 /* Lists the inputs of all products of the job's filter banks, as rank 0 knows the archive: its
  * files, all that they lead to, and every file that the job names (windows, coefficients, sums'
- * weights, gains, masks, tables of the array). Fails with DEVICE (memory). */
+ * weights, gains, masks, tables of the array). Opens none. *out is {0} before; inputs_free() in any
+ * case. Fails with DEVICE (memory). */
 status_t inputs_of_bank(const struct job *job, const struct archive *archive, struct inputs *out);
-/* Selects the inputs of product i. Fails with DEVICE (memory). */
+/* Selects the inputs of product i, in their order, as copies. *out is {0} before; inputs_free() in
+ * any case. Fails with DEVICE (memory). */
 status_t inputs_of_product(const struct inputs *inputs, uint32_t i, struct inputs *out);
 /* Lists the inputs of a dedispersion: the filterbank, and with `fbh5` (may be NULL) all that it
- * leads to. Fails with DEVICE (memory). */
+ * leads to. *out is {0} before; inputs_free() in any case. Fails with DEVICE (memory). */
 status_t inputs_of_filterbank(const char *path, const struct fbh5 *fbh5, struct inputs *out);
-/* Makes a text as long as inputs_contents() makes, without reading the files; for a missing file,
- * its maximum length. Fails with DATA, DEVICE (memory). */
+/* Appends a text as long as inputs_contents() makes, without reading the files; for a missing file,
+ * one of its maximum length. Fails with DEVICE (memory). */
 status_t inputs_contents_room(const struct inputs *inputs, struct text *out);
+/* Frees the list, and leaves {0}. */
 void inputs_free(struct inputs *inputs);
 
-/* Lists the inputs by their contents, the same for every copy: "a.h5 (1048576 bytes), sampled
- * CRC-32 1f2e3d4c", for products; no line end after the last. Large files are sampled (io/crc.h): 3
- * MiB, or, if there are many, their part of 64 MiB, but at least 12 KiB; small ones are read whole.
- * Fails with DATA, DEVICE. */
+/* Appends the inputs by their contents, the same for every copy: "a.h5 (1048576 bytes), sampled
+ * CRC-32 1f2e3d4c", a line each, for products; no line end after the last. Large files are sampled
+ * (io/crc.h): 3 MiB, or, if there are many, their part of 64 MiB, but at least 12 KiB; small ones
+ * are read whole. Fails with DATA: one is missing, unreadable or no ordinary file; with DEVICE
+ * (memory, descriptors). */
 status_t inputs_contents(const struct inputs *inputs, struct text *out);
 
 /* Finds the first file that was changed after the file `made` was, by their times, and that
- * inputs_contents() only samples; NULL: none. Fails with DATA. */
+ * inputs_contents() only samples: *out is its path, in `inputs`; NULL: none. Fails with DATA: one
+ * is missing, cannot be looked up, or is no ordinary file; *out is unchanged then. */
 status_t inputs_later(const struct inputs *inputs, const struct identity *made, const char **out);
 
 #endif

@@ -11,24 +11,28 @@
  * more than 2^20 boxes, or ARCHIVE_DIMS dimensions; with DEVICE (memory). */
 status_t lost_find_boxes(const struct lost_pieces *pieces, struct lost_box **out, uint32_t *count);
 
-/* Appends the range of `samples` samples from `first` on to a list. `why` is copied. Fails with
- * DEVICE (memory). */
+/* Appends the range of `samples` samples from `first` on to a list, {0} at first. `why` is copied.
+ * Fails with DEVICE (memory): the list may have the range without `why` then. */
 status_t lost_add(struct lost_list *list, uint64_t first, uint64_t samples, const char *why);
-/* Sorts the ranges, and makes them disjoint; ranges that touch and have one reason are joined. */
+/* Sorts the ranges of a list, and makes them disjoint; ranges that touch and have one reason are
+ * joined. Where ranges overlap, the one that begins first keeps its reason. */
 void lost_join(struct lost_list *list);
 
-/* Fills archive->losses.lost, empty before, of an archive with its selection. Samples in gaps are
- * not lost. Fails with DEVICE (memory). */
+/* Fills archive->losses.lost, empty before, of an archive with its selection, from the boxes of its
+ * parts: samples of the selected range that some selected stream lacks, joined (lost_join()).
+ * Samples in gaps are not lost. Fails with DEVICE (memory). */
 status_t lost_apply(struct archive *archive);
 
 /* Shortens an archive of one part to its first `samples` samples: the others of the dataset have no
- * meaning. Fails with DATA if these are none, or more than all. */
+ * meaning (part's `cut`). Fails with DATA if these are none, or more than all, and changes nothing.
+ */
 status_t cut_time(struct archive *archive, uint64_t samples);
 
 /* Cuts an archive of one part into `count` ones, by the outermost dimension. They have their
  * samples, first sample and place, and in `origin` the first of their indices: as many as samples
- * where that dimension is time, else one. Takes over `parts`, also when it fails. Fails with DATA
- * (indices beyond the dataset, a file that is missing by now), DEVICE (memory). */
+ * where that dimension is time, else one. Takes over `parts`, a list for free(), also when it
+ * fails. Fails with DATA (indices beyond the dataset, a file that is missing by now), DEVICE
+ * (memory): the archive is unchanged. */
 status_t cut_parts(struct archive *archive, struct archive_part *parts, size_t count);
 
 #endif

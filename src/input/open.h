@@ -7,31 +7,35 @@
 #include "io/apart.h"
 
 /* Opens the files of the job's input (globs expanded; by the format that their contents show, or by
- * the job's description), checks them against each other and applies the selection. Fails with
- * DATA: file, place, value, expected value; or with USAGE: a selection that the archive does not
- * have, a description that states too little, a file that is listed twice, external files that the
- * job does not allow; with DEVICE, STOPPED. The caller destroys *out
- * (before: NULL) in any case. Uses HDF5, apart if this process does so. */
+ * the job's description), checks them against each other and applies the selection. The caller
+ * destroys *out (before: NULL) in any case. Uses HDF5, apart if this process does so. Fails with
+ * DATA: file, place, value, expected value (missing, unreadable, contradicting files, samples that
+ * are lost without run.on_bad: nan); with USAGE: a selection that the archive does not have, a
+ * description that states too little or too much, a file that is listed twice, external files that
+ * the job does not allow; with DEVICE (memory, descriptors, no child), STOPPED. */
 status_t archive_open(const struct job *job, struct archive **out);
 
 /* Opens one file or more (names or patterns, as input.files) of a known format of voltages, with
- * everything selected, even if elements are missing. `layout`: YAML of input.layout, which
- * describes them; NULL: they say all themselves. The caller destroys *out (before: NULL) in any
- * case. Fails with DATA; with USAGE if a layout has mistakes or must state more, or a file is
- * listed twice; with DEVICE. Uses HDF5, in this process. */
+ * everything selected, even if elements are missing; external files are allowed. May warn; what is
+ * assumed is in (*out)->assumed. `layout`: YAML of input.layout, which describes them; NULL: they
+ * say all themselves. The caller destroys *out (before: NULL) in any case. Fails with DATA:
+ * missing, unreadable, of no known format, contradicting; with USAGE if a layout has mistakes or
+ * must state more, or a file is listed twice; with DEVICE (memory, descriptors). Uses HDF5, in this
+ * process. */
 status_t archive_open_files(char **files, uint32_t count, const char *layout, struct archive **out);
 
 /* FBH5_BAND: loads the frequencies of channels (fbh5_load_band()); FBH5_EVEN: checks them
  * (fbh5_check_even()). */
 enum fbh5_wants { FBH5_HEADER = 0, FBH5_BAND = 1, FBH5_EVEN = 2 };
 
-/* Opens a filterbank of any format. The caller destroys *out, NULL after a failure. Fails with
- * DATA: the file, what is wrong and what was expected; with DEVICE, STOPPED. Uses HDF5: apart if
- * this process does so. */
+/* Opens a filterbank of any format, and does what `wants` (bits) says. The caller destroys *out,
+ * NULL after a failure. Fails with DATA: the file, what is wrong and what was expected; with DEVICE
+ * (memory, descriptors, no child), STOPPED. Uses HDF5: apart if this process does so. */
 status_t fbh5_open(const char *path, enum fbh5_wants wants, struct fbh5 **out);
 
-/* Opens a filterbank that this process has written, for its header. The caller destroys *out
- * (before: NULL) in any case. Uses HDF5, in this process. Fails with DATA, DEVICE. */
+/* Opens a filterbank in HDF5 that this process has written, for its header. The caller destroys
+ * *out (before: NULL) in any case. Uses HDF5, in this process. Fails with DATA (missing,
+ * unreadable, no filterbank), DEVICE (memory, descriptors). */
 status_t fbh5_open_own(const char *path, struct fbh5 **out);
 
 /* For the table of main.c. */

@@ -112,74 +112,85 @@ struct fbh5 {
 /* Type by which a filterbank is packed (io/pack.h), to be sent from the process that opened the
  * file to every rank. */
 extern const struct pack_type fbh5_type;
-void fbh5_destroy(struct fbh5 *fbh5); /* takes NULL */
+/* Frees a filterbank and all that it points to; takes NULL, and half-made ones. */
+void fbh5_destroy(struct fbh5 *fbh5);
 SCOPED_END(fbh5_destroy, struct fbh5 *)
 
-/* Reads the frequency of each channel, unless it is known: from /frequency of our own products,
- * else as fch1 and foff; and coherent.delay_hz. Fails with DATA (more than FBH5_MOST_CHANNELS,
- * ...), DEVICE. Uses HDF5. */
+/* Sets freq_hz [nchannels], in Hz, from /frequency of our own products, else as fch1 and foff; and
+ * of our own that are coherently dedispersed (coherent.constant is not 0) coherent.delay_hz
+ * [nchannels]. Does nothing if freq_hz is known. Fails with DATA: no channels or more than
+ * FBH5_MOST_CHANNELS, frequencies that are not finite, /delay_hz of another length or not above 0,
+ * an unreadable file; with DEVICE (memory). Uses HDF5 for our own. */
 status_t fbh5_load_band(struct fbh5 *fbh5);
 
-/* Converts SIGPROC's hhmmss.s or ddmmss.s to hours or degrees. Returns 0 if it is neither, or above
- * `most`; *out is then undefined. */
+/* Converts SIGPROC's hhmmss.s or ddmmss.s, of either sign, to hours or degrees. Returns 1; 0 if it
+ * is neither (60 minutes or seconds, not finite), or above `most` in magnitude; *out is then
+ * undefined. */
 int fbh5_unpack_sixtieths(double value, double most, double *out);
 
-/* Sets fbh5->sky's position from the header's, unless that is zeros: programs that do not know the
- * position write zeros. */
+/* Sets has_position, ra_deg and dec_deg of fbh5->sky from head.raj_hours and dej_degrees;
+ * has_position is 0 if both are zeros: programs that do not know the position write zeros. */
 void fbh5_settle_position(struct fbh5 *fbh5);
 
-/* Notes in `assumed` that a band reaches 0 Hz or lower, or looks as if it were not in MHz. `facts`:
- * the fields of its header that say so, for the words. Fails with DEVICE (memory). */
+/* Notes in fbh5->assumed that a band reaches 0 Hz or lower, or looks as if it were not in MHz. Uses
+ * freq_hz if it is known, else fch1 and foff. `facts`: the fields of its header that say so, for
+ * the words. Fails with DEVICE (memory). */
 status_t fbh5_note_band(struct fbh5 *fbh5, const char *facts);
 
 /* Checks that dispersion is defined in such a band, after fbh5_load_band(). Fails with DATA: fewer
  * than two channels, more than FBH5_MOST_DISPERSED, or frequencies that are not above 0. */
 status_t fbh5_check_dispersed(const struct fbh5 *fbh5);
 
-/* Checks that channels are where fch1 and foff say, to a tenth of a channel, which is all that
- * SIGPROC can represent. Fails with DATA, DEVICE. Uses HDF5. */
+/* Checks that channels, as freq_hz and /frequency of our own products list them, are where fch1 and
+ * foff say, to a tenth of a channel, which is all that SIGPROC can represent. Fails with DATA: they
+ * are not, or the file is unreadable; with DEVICE (memory). Uses HDF5 for our own. */
 status_t fbh5_check_even(const struct fbh5 *fbh5);
 
-/* Returns whether if `at` is a power, which may be added to others: not Stokes Q, U, V, nor a
- * product of two polarisations. Returns 1 if the file does not say. */
+/* Returns whether if `at` (from 0) is a power, which may be added to others: not Stokes Q, U, V,
+ * nor a product of two polarisations. Returns 1 if the file does not say. */
 int fbh5_is_power(const struct fbh5 *fbh5, uint32_t at);
 
-/* Appends its name in pol_type: "AA", "I"; where the file has none, nothing. Fails with DEVICE
- * (memory). */
+/* Appends the name of if `at` (from 0) in pol_type, in capitals: "AA", "I"; where the file has
+ * none, nothing. Fails with DEVICE (memory). */
 status_t fbh5_name_if(const struct fbh5 *fbh5, uint32_t at, struct text *out);
 
-/* Appends its name for users: that of the archive's polarisation ("X", "CS001/X") in products of
- * ours, else as fbh5_name_if(). Fails with DEVICE (memory). */
+/* Appends the name of if `at` (from 0) for users: that of the archive's polarisation ("X",
+ * "CS001/X") in products of ours, else as fbh5_name_if(), perhaps nothing. Fails with DEVICE
+ * (memory). */
 status_t fbh5_name_pol(const struct fbh5 *fbh5, uint32_t at, struct text *out);
 
-/* Finds the polarisation that the first `length` characters of a text name, no digit following
+/* Finds the polarisation that the first `length` characters of `word` name, no digit following
  * them: its number from 0, or either of its names as fbh5_name_if() and fbh5_name_pol() give them
  * (case counts); of several with that name the first. Returns whether there is one; if not, *out is
  * undefined. */
 int fbh5_find_pol(const struct fbh5 *fbh5, const char *word, size_t length, uint32_t *out);
 
-/* Appends the ifs that are powers, by name: "0 (XX), 1 (YY)"; "none" if no name is known. Fails
- * with DEVICE (memory). */
+/* Appends the ifs that are powers and have a name in pol_type: "0 (XX), 1 (YY)"; "none" if there
+ * are none. Fails with DEVICE (memory). */
 status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out);
 
-/* Returns the bits of a number in the file. */
+/* Returns the bits of a number as it is stored in the file. */
 uint32_t fbh5_bits(const struct fbh5 *fbh5);
 
-/* Returns the bytes of a row of all ifs as fbh5_read() gives it, of sample_bytes each. */
+/* Returns the bytes of a row of all ifs and channels as fbh5_read() gives it, of sample_bytes each.
+ */
 uint64_t fbh5_row_bytes(const struct fbh5 *fbh5);
 
 typedef struct fbh5_reader fbh5_reader_t;
 
 /* Creates a reader on this rank that caches up to `cache_bytes` bytes of chunks, which
- * fbh5_unpackers() of `threads` threads decompress. `fbh5` must outlive it. May use HDF5. The
- * caller destroys *out (before: NULL) in any case. Fails with DATA, DEVICE. */
+ * fbh5_unpackers() of `threads` threads decompress, and opens the file. `fbh5` must outlive it. May
+ * use HDF5. The caller destroys *out (before: NULL) in any case. Fails with DATA: the file is
+ * missing, unreadable or has changed since it was opened; with DEVICE (memory, descriptors). */
 status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, uint32_t threads,
                             fbh5_reader_t **out);
-/* Return how many of `threads` may decompress chunks, so that they take at most 64 MiB (one thread
- * may take more); and the bytes that they take. */
+/* fbh5_unpackers(): returns how many of `threads` may decompress chunks, at least 1, so that they
+ * take at most 64 MiB (one thread may take more). fbh5_unpack_bytes(): returns the bytes that they
+ * take. */
 uint32_t fbh5_unpackers(const struct fbh5 *fbh5, uint32_t threads);
 uint64_t fbh5_unpack_bytes(const struct fbh5 *fbh5, uint32_t threads);
-void fbh5_reader_destroy(fbh5_reader_t *reader); /* takes NULL */
+/* Closes the file, ends the threads and frees the reader; takes NULL. */
+void fbh5_reader_destroy(fbh5_reader_t *reader);
 
 /* A piece of /data. */
 struct fbh5_block {
@@ -190,26 +201,36 @@ struct fbh5_block {
  * read, each with a reader of its own. 0 for tables, too. */
 int fbh5_is_plain(const struct fbh5 *fbh5, const struct fbh5_block *block);
 
-/* Reads a block into out [rows][nifs][chans]: numbers of `sample_bytes` bytes in this machine's
- * byte order, floats unless they are unsigned integers of 1 or 2 bytes. May use HDF5: one thread at
- * a time. Fails with DATA, also if the file has changed since it was opened; with DEVICE. */
+/* Reads a block, which is inside of /data, into out [rows][nifs][chans]: numbers of `sample_bytes`
+ * bytes in this machine's byte order, floats unless they are unsigned integers of 1 or 2 bytes. May
+ * use HDF5: one thread at a time. Fails with DATA: rows that are lost or unreadable
+ * (fbh5_is_unreadable() is 1 then), or the file has changed since it was opened; with DEVICE
+ * (memory, descriptors, threads). `out` is undefined then. */
 status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *out);
 
-/* Reads rows first .. first + count - 1 of all ifs and channels likewise. */
+/* Reads rows first .. first + count - 1 of all ifs and channels, out [count][nifs][nchannels], as
+ * fbh5_read() does. Fails with DATA (rows that are lost or unreadable, a file that has changed),
+ * DEVICE (memory, descriptors, threads), and leaves `out` undefined. */
 status_t fbh5_read_rows(fbh5_reader_t *reader, uint64_t first, uint64_t count, void *out);
 
 /* Sets *out to whether NaN in a row may be due to unreadable input: 0 only if the file's marks say
- * otherwise. Fails with DATA. */
+ * otherwise; 1 if it has none. Fails with DATA if the mark is unreadable; *out is unchanged then.
+ */
 status_t fbh5_is_marked(const fbh5_reader_t *reader, uint64_t row, int *out);
 
-/* Returns whether the last failure was only that rows are unreadable. */
+/* Returns whether the last failure of fbh5_read() was only that rows are unreadable; of no other
+ * cause, such as a file that has changed. */
 int fbh5_is_unreadable(const fbh5_reader_t *reader);
 
-/* Creates a filterbank of this file, to be filled in, notes the file and opens it for reading. The
- * caller destroys it and closes the file (before: -1) in any case. Fails with DATA, DEVICE. */
+/* Creates a filterbank of the file at `path` in a table (both texts are copied; reach REACH_TABLE),
+ * to be filled in, notes the file and its size, and opens it for reading as *fd. The caller
+ * destroys *out (before: NULL) and closes *fd (before: -1) in any case. Fails with DATA: missing,
+ * no ordinary file, unreadable; with DEVICE (memory, descriptors). */
 status_t filterbank_begin(const char *path, const char *format, struct fbh5 **out, int *fd);
 
-/* Checks counts, bits and axes, which are set, and sets sample_bytes. Fails with DATA. */
+/* Checks nifs (1 to 1024), nchannels (1 to FBH5_MOST_CHANNELS), table.bits (1, 2, 4, 8, 16, 32),
+ * that a row of the table has whole bytes, time.step (s, above 0) and fch1 and foff, which are set,
+ * and sets sample_bytes. Fails with DATA. */
 status_t filterbank_finish(struct fbh5 *fbh5);
 
 #endif

@@ -32,22 +32,26 @@ struct dada {
     int has_start;
 };
 
-/* Reads the first bytes of a file, up to `most`. Keys in lower case that PSRDADA has in capitals
- * are put into capitals, and noted unless `assumed` is NULL. `out` stays empty if `path` is no
- * ordinary file. Fails with DATA if it is unreadable; with DEVICE (memory, descriptors). */
+/* Appends the first bytes of a file, up to `most`, to `out`, which is empty before. Keys in lower
+ * case that PSRDADA has in capitals are put into capitals, and noted in *assumed unless `assumed`
+ * is NULL. `out` stays empty if `path` is no ordinary file. Fails with DATA if it is unreadable;
+ * with DEVICE (memory, descriptors). */
 status_t dada_head(const char *path, size_t most, struct text *out, char **assumed);
 
 /* Reads how samples are stored, rate and band from dada->header into members `pols` to `step_bits`,
- * and compares what is said twice. path, layout, assumed and the sizes of file and header are set
- * before. Fails with DATA: file, key, value and what was expected; with DEVICE (memory). */
+ * and compares what is said twice; doubts go to *dada->assumed. path, layout, assumed and the sizes
+ * of file and header are set before. Fails with DATA: file, key, value and what was expected; with
+ * DEVICE (memory). */
 status_t dada_read_words(struct dada *dada);
 
-/* Reads dada->start from UTC_START (and PICOSECONDS after it) and MJD_START, which must agree as
- * far as the coarser one says the time; does nothing if the job states a start. Fails with DATA,
- * DEVICE (memory). */
+/* Reads dada->start, and sets has_start, from UTC_START (and PICOSECONDS after it) and MJD_START,
+ * which must agree as far as the coarser one says the time; does nothing if the job states a start.
+ * Doubts go to *dada->assumed. Fails with DATA: they differ, or are no times; with DEVICE (memory).
+ */
 status_t dada_read_start(struct dada *dada);
 
-/* Copies a value that may be missing, empty, "unset" or "unknown". Returns whether there is one. */
+/* Copies the value of a key as ascii_find() does: `value` is unchanged if it is missing. Returns 1;
+ * 0 if it is missing, empty, "unset" or "unknown". */
 int dada_find(const struct ascii *header, const char *key, char value[ASCII_VALUE]);
 
 #endif

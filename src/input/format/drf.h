@@ -38,18 +38,22 @@ struct drf_channels {
 };
 
 /* Lists the channels of these paths, each a file, the folder of a channel (or of a time in it), or
- * a folder of such folders. The caller calls drf_free() in any case. Fails with DATA for any other
- * folder, or more than 2^22 files in one; with DEVICE (memory). */
+ * a folder of such folders: sets name, folder and files of each. Opens no file. The caller calls
+ * drf_free() in any case. Fails with DATA for a missing or unreadable path, any other folder, or
+ * more than 2^22 files in one; with DEVICE (memory). */
 status_t drf_list(char *const *paths, size_t npaths, struct drf_channels *out);
-void drf_free(struct drf_channels *channels); /* leaves {0} */
+/* Frees the channels, and leaves {0}. */
+void drf_free(struct drf_channels *channels);
 
 /* Sets *is_it to whether a folder is a channel, or contains some. Fails with DATA if it is
- * unreadable; with DEVICE (memory). */
+ * unreadable; with DEVICE (memory); *is_it is unchanged then. */
 status_t drf_is_recording(const char *path, int *is_it);
 
-/* Finds the centre frequencies that the channel's Digital Metadata states for its first sample, and
- * adds the files that do to `metadata`: that of the sample, and the metadata's properties. Fails
- * with DATA: other ones for a sample before the channel's end; with DEVICE. */
+/* Finds the centre frequencies (Hz) that the channel's Digital Metadata states for its first
+ * sample, sets centres, ncentres and is_later (none: 0), and adds the files that do to `metadata`:
+ * that of the sample, and the metadata's properties. rate, first and end are known. Fails with
+ * DATA: other ones for a sample before the channel's end, unreadable metadata; with DEVICE (memory,
+ * descriptors); centres are unchanged then. */
 status_t drf_find_centres(struct drf_channel *channel);
 
 /* The value that continuous writers leave where nothing came. Starts from {.searched_left = ...}:
@@ -61,11 +65,14 @@ struct drf_fill {
     double value;
 };
 
-/* Searches /rf_data of a continuous writer for it, unless it is there. Floats need none. Fails with
+/* Searches /rf_data of a continuous writer, `data`, in the file at `path`, for the value that
+ * stands where nothing came, unless it was found before: sets is_there and value, and counts down
+ * searched_left, the bytes that may still be searched. Floats need none: it is NaN. Fails with
  * DATA: a type or fill value that cannot be read; with DEVICE (memory). */
 status_t drf_find_fill(const char *path, const struct h5_dataset *data, struct drf_fill *out);
 
-/* Adds the name and owns it, also when it fails. Fails with DEVICE (memory). */
+/* Adds `name`, a text for free(), to the list, which owns it from now on, also when it fails: then
+ * it is freed. Fails with DEVICE (memory). */
 status_t drf_names_add(struct h5_names *names, char *name);
 
 #endif

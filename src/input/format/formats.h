@@ -90,26 +90,31 @@ FORMAT_DECLARED(described_format) /* what a job's input.layout describes */
 /* End of the message "FILE is not ..." for a file that is not in the native layout. */
 #define NATIVE_EXPECTED "in the native layout (no attribute format = \"voltage\")"
 
-/* Finds the format of `path`; NULL: an HDF5 file of none. Fails with DATA, also if another file or
- * a folder is of none: the message says how it may be read; with DEVICE. */
+/* Finds the format of `path`; NULL: an HDF5 file of none. Fails with DATA: missing, unreadable, not
+ * complete (io/mark.h), or another file or a folder that is of none: the message says how it may be
+ * read; with DEVICE (memory, descriptors). */
 status_t formats_recognise(const char *path, const struct format **out);
 
-/* Finds the format of a file that is not HDF5; NULL: unknown, or the file is HDF5 or an unfinished
- * product. Fails with DATA, DEVICE. */
+/* Finds the format of a file that is not HDF5; NULL: unknown, or the file is HDF5, missing or an
+ * unfinished product. Fails with DATA (unreadable), DEVICE (memory, descriptors); *out is NULL
+ * then. */
 status_t formats_find_other(const char *path, const struct format **out);
 
 /* Checks that `path` is no file of formats_find_other(). Fails with USAGE otherwise, naming the
- * format and `expected`; with DATA, DEVICE. */
+ * format and `expected`; with DATA (unreadable), DEVICE (memory, descriptors). */
 status_t formats_expect(const char *path, const char *expected);
 
 /* Opens voltages by the job's description, by the format that it names, or by that of the first
- * path. The caller destroys *out (before: NULL) in any case. Fails as open(); with USAGE: no format
- * has that name, or keys are of other formats; with DATA: a filterbank, or no known format; with
- * DEVICE. */
+ * path. The caller destroys *out (before: NULL) in any case. An impossible position or start
+ * becomes unknown, with a warning or an assumption. Fails with USAGE: no format has that name, keys
+ * are of other formats, or a description is incomplete; with DATA: not complete (io/mark.h), a
+ * filterbank, no known format, or what the format finds missing or wrong; with DEVICE (memory,
+ * descriptors). */
 status_t formats_open(const struct format_input *input, struct archive **out);
 
-/* Opens a filterbank by its format. The caller destroys *out (before: NULL) in any case. Fails with
- * DATA: what is missing; with DEVICE. */
+/* Opens a filterbank by its format. The caller destroys *out (before: NULL) in any case. May warn;
+ * what is doubtful goes to (*out)->assumed. Fails with DATA: what is missing, unreadable or wrong,
+ * or voltages; with DEVICE (memory, descriptors). */
 status_t formats_open_filterbank(const char *path, struct fbh5 **out);
 
 /* Appends the list of formats: "an archive in the native layout nor a filterbank, nor of another

@@ -19,20 +19,24 @@ struct psrfits {
 
 /* Finds the columns of the table, fits->unit being at SUBINT and `rows` known, and how samples are
  * stored and scaled: sets fits->lengths, times, freqs, data, and fbh5->table, nifs and nchannels.
- * Fails with DATA, DEVICE. */
+ * What is doubtful goes to fbh5->assumed. Fails with DATA: a column or key that is missing or
+ * contradicts others, a type that is not read, unreadable; with DEVICE (memory). */
 status_t psrfits_read_samples(struct psrfits *fits);
 
 /* Reads the frequencies of the channels from all rows after psrfits_read_samples(), sets those of
- * fits->fbh5, and compares them with CHAN_BW, OBSBW, OBSFREQ. Fails with DATA, DEVICE (memory). */
+ * fits->fbh5 (fch1_mhz, foff_mhz, freq_hz), and compares them with CHAN_BW, OBSBW, OBSFREQ. What is
+ * doubtful goes to fbh5->assumed. May warn of weights. Fails with DATA: they contradict each other,
+ * or are unreadable; with DEVICE (memory). */
 status_t psrfits_read_band(struct psrfits *fits);
 
-/* Returns the byte of the file at which a row begins. */
+/* Returns the byte of the file at which a row, from 0, begins. */
 static inline uint64_t psrfits_row_at(const struct psrfits *fits, uint64_t row)
 {
     return fits->fbh5->table.offset + row * fits->fbh5->table.row_bytes;
 }
 
-/* Reads all values of a column in one row of the file into out [column->count]. Fails with DATA. */
+/* Reads all values of a column, scaled, in one row of the file into out [column->count]. Fails with
+ * DATA (unreadable). */
 static inline status_t psrfits_read_column(const struct psrfits *fits,
                                            const struct fits_column *column, uint64_t row,
                                            double *out)

@@ -7,18 +7,20 @@
 #include "io/hdf5/h5.h"
 #include "job/job.h"
 
-/* Fills in, of the description `own` of the file at `path`, what its `said` name; and freq_hz, as
- * many as the file has, where `frequencies` lead into it. Files that hold them are noted in
- * `storage`. `keys` as in dataset_describe(). Fails with DATA: what is not there, or is no such
- * value; with DEVICE. */
+/* Fills in, of the description `own` of the open file at `path`, what its `said` name; and freq_hz,
+ * as many as the file has, where `frequencies` lead into it. Files that hold them are noted in
+ * `storage`. `keys` as in dataset_describe(). Fails with DATA: what is not there, is unreadable, or
+ * is no such value; with DEVICE (memory, descriptors). */
 status_t said_fill(hid_t file, const char *path, const char *keys, struct job_layout *own,
                    struct storage *storage);
 
-/* Fails with USAGE if a description refers to attributes or datasets of a file that is not HDF5. */
+/* Fails with USAGE if a description refers to attributes or datasets of the file at `path`, which
+ * is not HDF5. */
 status_t said_refuse(const char *path, const struct job_layout *layout);
 
 /* Copies each key that the job states, but for `streams`, into `own`, the file's description, where
- * it replaces the file's. Fails with DEVICE (memory). */
+ * it replaces the file's. override_free() frees `own`, also after a failure. Fails with DEVICE
+ * (memory). */
 status_t override_layout(const struct job_layout *layout, struct job_layout *own);
 /* Returns whether the job states a key, itself or as an attribute of the file. Such keys override
  * the file, and are not compared with it. */
@@ -32,7 +34,7 @@ int override_has_spacing(const struct job_layout *layout);
 /* Returns the ratio by which its coarse channels overlap: 1 / 1 unless it is given. */
 struct ratio override_ratio(const struct job_layout *layout);
 /* Sets the number of frequencies, and makes own->freq.hz of as many zeros, in a description that
- * has none. Fails with DEVICE (memory). */
+ * has none; override_free() frees it. Fails with DEVICE (memory). */
 status_t layout_make_frequencies(struct job_layout *own, uint32_t count);
 /* Frees what own's fields point to, and zeroes it. */
 void override_free(struct job_layout *own);

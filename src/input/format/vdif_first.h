@@ -12,36 +12,39 @@ enum {
     VDIF_LONG_SEEK = 1 << 30     /* of one that is said to be VDIF */
 };
 
-/* Returns whether a header can be one of a frame whose samples count. */
+/* Returns whether a header can be one of a frame whose samples count: no fill, not flagged invalid,
+ * and of a length that has samples, below 2^27 bytes. */
 int vdif_is_possible(const struct vdif_header *header);
 
-/* Returns whether two headers agree in what all frames have in common, and in the epoch, whatever
- * station, thread and second. */
+/* Returns whether two headers agree in what all frames have in common (length, channels, bits,
+ * complex or real, legacy) and in the epoch, whatever station, thread and second. */
 int vdif_is_alike(const struct vdif_header *a, const struct vdif_header *b);
 
-/* Sets *is_followed to whether more of the next headers, one frame length apart, are like the
- * header at `at` than contradict it. Of `seek` only descriptor, path and bytes count, here and
- * below. Fails with DATA. */
+/* Sets *is_followed to whether more of the next 16 headers, one frame length apart, are like the
+ * header at byte `at` than contradict it. Of `seek` only descriptor, path and bytes count, here and
+ * below. Fails with DATA (unreadable); *is_followed is 0 then. */
 status_t vdif_is_followed(const struct packets_seek *seek, uint64_t at,
                           const struct vdif_header *header, int *is_followed);
 
 /* Counts the first frames of a file, 4096 at most, that are flagged invalid; 0: they are fewer than
- * 4, or one has another length than the first. Fails with DATA. */
+ * 4, or one has another length than the first. Fails with DATA (unreadable); *out is 0 then. */
 status_t vdif_count_invalid(const struct packets_seek *seek, uint64_t *out);
 
 /* Sets *found to whether the frames of a file, from its first byte on, have 8 more bytes before or
- * after each, as sequence numbers of packets are stored; *out is the first header. Fails with DATA.
- */
+ * after each, as sequence numbers of packets are stored; *out is the first header then. Fails with
+ * DATA (unreadable). */
 status_t vdif_find_numbered(const struct packets_seek *seek, struct vdif_header *out, int *found);
 
-/* Searches the next frames, one after the other by their lengths, for frames of the same station
- * and time that are not like the first one, at `at`. *out is the last of them. Fails with DATA. */
+/* Searches the next 64 frames, from `at` on, one after the other by their lengths, for frames of
+ * the same station and time that are not like `first`. Sets *found to whether 4 are and 4 are not;
+ * *out is the last that is not. Fails with DATA (unreadable); *found is unchanged then. */
 status_t vdif_find_unlike(const struct packets_seek *seek, uint64_t at,
                           const struct vdif_header *first, struct vdif_header *out, int *found);
 
-/* Finds the first frame of a file that frames like it follow, that begins before `end`, and that is
- * like `like` (NULL: any). VDIF has no magic number. *found = 0: there is none; then *offset is 0,
- * and *out the first bytes read as a header. Fails with DATA, DEVICE (memory). */
+/* Finds the first frame of a file that frames like it follow, that begins before byte `end`, and
+ * that is like `like` (NULL: any). VDIF has no magic number. *found = 1: *offset is its byte, *out
+ * its header; 0: there is none, *offset is 0, and *out the first bytes read as a header. Fails with
+ * DATA (unreadable), DEVICE (memory); the outputs are undefined then. */
 status_t vdif_find_first(const struct packets_seek *seek, uint64_t end,
                          const struct vdif_header *like, struct vdif_header *out, uint64_t *offset,
                          int *found);

@@ -28,9 +28,12 @@ struct chunks_spec {
 
 typedef struct chunks chunks_t;
 
-/* Opens a dataset. The names must outlive it. Fails with DATA or DEVICE. */
+/* Opens a dataset, for chunks_close(). The names must outlive it; the rest of *spec is copied.
+ * Fails with DATA (missing, unreadable, not what spec->identity says), DEVICE (memory, descriptors,
+ * threads); *out is unchanged then. */
 status_t chunks_open(const struct chunks_spec *spec, chunks_t **out);
-void chunks_close(chunks_t *chunks); /* takes NULL */
+/* Closes the dataset and frees all; takes NULL. */
+void chunks_close(chunks_t *chunks);
 SCOPED_END(chunks_close, chunks_t *)
 
 /* Elements start .. start + count - 1 of each dimension. The first element goes to `out`, the next
@@ -41,8 +44,9 @@ struct chunk_box {
     unsigned char *out;
 };
 
-/* Reads a box of at least one element, each chunk once. Elements of chunks that were never written
- * are unchanged. Fails with DATA, naming file, dataset and chunk; with DEVICE. */
+/* Reads a box of at least one element, inside the dataset, each chunk once. Elements of chunks that
+ * were never written are unchanged. Fails with DATA, naming file, dataset and chunk: unreadable,
+ * corrupt, or the file has changed; with DEVICE (memory, threads). Elements are undefined then. */
 status_t chunks_read(chunks_t *chunks, const struct chunk_box *box);
 
 #endif

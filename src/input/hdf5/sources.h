@@ -29,23 +29,24 @@ struct sources {
     uint32_t count;
 };
 
-/* Adds the file at `path` unless it is listed; `from` is the file that names it (NULL: the job).
- * Records its identity, but does not open it. Fails with DATA if it is missing or no ordinary file;
- * with DEVICE (memory). */
+/* Adds the file at `path` unless it is listed; texts are copied; `from` is the file that names it
+ * (NULL: the job). Records its identity, but does not open it. Fails with DATA if it is missing,
+ * cannot be looked up or is no ordinary file; with DEVICE (memory). */
 status_t sources_add(struct sources *sources, const char *path, enum source_kind kind,
                      const char *from);
 
 /* Returns the source of that path; NULL if there is none. */
 const struct archive_source *sources_find(const struct sources *sources, const char *path);
 
-/* Check that files have not changed since they were added: one (fd: where it is open, or -1), or
- * all. Fail with DATA, naming the file, also if it was never added. */
+/* sources_check_open(): checks that the file at `path` (fd: where it is open, or -1) has not
+ * changed since it was added; sources_check(): that none has. Fail with DATA, naming the file, also
+ * if it is missing, or was never added. */
 status_t sources_check_open(const struct sources *sources, const char *path, int fd);
 status_t sources_check(const struct sources *sources);
 
-/* Finds the cause of a read of an open file that failed with DATA. Always fails: with DATA because
- * the file has changed, or as before with *is_unreadable = 1 (else unchanged); with DEVICE
- * (memory). */
+/* Finds the cause of a read of the file `path`, open as `fd`, that failed with DATA in this thread.
+ * Always fails: with DATA because the file has changed, or with the cause as before and
+ * *is_unreadable = 1 (else unchanged); with DEVICE (memory). */
 status_t sources_judge(const struct sources *sources, const char *path, int fd, int *is_unreadable);
 
 /* Bytes of a dataset, in order, that are in one piece of one file. */
@@ -78,18 +79,20 @@ struct lost_list {
  * ascending and disjoint, and each, of `size` bytes, begins with two uint64_t: first, count. */
 size_t ranges_after(const void *ranges, size_t count, size_t size, uint64_t at);
 
-/* Returns the first range of the list with some of `count` elements from `first` on; NULL: none. */
+/* Returns the first range of the list (after lost_join()) with some of `count` elements from
+ * `first` on; NULL: none. */
 const struct lost_range *lost_find(const struct lost_list *list, uint64_t first, uint64_t count);
 
-/* Fails with DATA if one of `count` elements from `first` on is lost. The message names the
- * elements as `what` of the file `name`, and the reason. */
+/* Fails with DATA if one of `count` elements from `first` on is in the list (after lost_join()).
+ * The message names the elements as `what` of the file `name`, and the reason. */
 status_t lost_refuse(const struct lost_list *list, const char *name, const char *what,
                      uint64_t first, uint64_t count);
 
-/* Returns the bytes of all files together, as they were when they were added. */
+/* Returns the bytes of all files of the list together, as they were when they were added. */
 uint64_t sources_bytes(const struct sources *sources);
 
-void storage_free(struct storage *storage); /* leaves {0} */
+/* Frees all that it points to, and leaves {0}. */
+void storage_free(struct storage *storage);
 
 /* How they are packed (io/pack.h); a struct storage as members of another struct. */
 extern const struct pack_type archive_source_type, archive_extent_type, lost_range_type;
@@ -101,18 +104,19 @@ extern const struct pack_type archive_source_type, archive_extent_type, lost_ran
 /* Allows all files, as an entry of the list. */
 #define EXTERNAL_ALLOW "allow"
 
-/* Checks that each file of external storage is where it may, all links resolved: in the folder of
- * `path`, the file that the user named, or of the file to which that is a link, or below; or that a
- * list allows it, which names files, folders, or says EXTERNAL_ALLOW. Fails with USAGE, naming the
- * files and `option`, which would allow them; with DATA when one is not what it was. */
+/* Files and folders that are allowed, or EXTERNAL_ALLOW. */
 struct external_list {
     const char *const *items;
     uint32_t count;
 };
-/* Values for `option`: the setting of a job, and the option of a command that reads a file. Fails
- * with USAGE, DATA, DEVICE (memory). */
+/* Values for `option`: the setting of a job, and the option of a command that reads a file. */
 #define JOB_EXTERNAL "input.external: allow, or a list of files and folders"
 #define EXTERNAL_OPTION "--external allow, or a file or folder"
+/* Checks that each file of external storage among the sources is where it may, all links resolved:
+ * in the folder of `path`, the file that the user named, or of the file to which that is a link, or
+ * below; or that a list allows it, which names files, folders, or says EXTERNAL_ALLOW. Fails with
+ * USAGE, naming the files and `option`, which would allow them; with DATA when one is missing, or
+ * not what it was; with DEVICE (memory). */
 status_t external_check(const struct sources *sources, const char *path, struct external_list list,
                         const char *option);
 

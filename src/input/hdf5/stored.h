@@ -20,7 +20,8 @@ struct lost_pieces {
     struct lost_piece *items;
     uint32_t count;
 };
-void lost_pieces_free(struct lost_pieces *lost); /* leaves {0} */
+/* Frees the list, closes its spaces, and leaves {0}. */
+void lost_pieces_free(struct lost_pieces *lost);
 
 typedef struct depot depot_t;
 
@@ -33,49 +34,57 @@ struct depot_spec {
     uint32_t threads;              /* that decompress chunks; 0: one */
 };
 
-/* Opens it. The names and the storage must outlive the depot. Keeps its sources open, as long as
- * they take no more than half of the file descriptors that this process may have (but 20 at any
- * rate), and their chunks cache_bytes. Fails with DATA: what is wrong with the file, a missing
- * filter, a file that is not what it was; with DEVICE: memory or file descriptors. Uses HDF5, as
- * all here. */
+/* Opens it, for depot_close(). The names and the storage must outlive the depot. Keeps its sources
+ * open, as long as they take no more than half of the file descriptors that this process may have
+ * (but 20 at any rate), and their chunks cache_bytes. When planning, adds the files to spec->found.
+ * Warns of a truncated file. Fails with DATA: missing, unreadable, what is wrong with the file, a
+ * missing filter, a file that is not what it was; with DEVICE (memory, descriptors); *out is
+ * unchanged then. Uses HDF5, as all here. */
 status_t depot_open(const struct depot_spec *spec, depot_t **out);
-void depot_close(depot_t *depot); /* takes NULL */
+/* Closes all that is open and frees the depot; takes NULL. */
+void depot_close(depot_t *depot);
 SCOPED_END(depot_close, depot_t *)
 
 /* Returns the open dataset, which stays the depot's. */
 hid_t depot_dataset(const depot_t *depot);
 
 /* Moves the extents of a contiguous dataset to the caller, in the order of its elements, in its
- * file or in external ones. None: the dataset must be read through HDF5. */
+ * file or in external ones; pack_free_list() of archive_extent_type frees them. *count 0: the
+ * dataset must be read through HDF5. */
 void depot_take_extents(depot_t *depot, struct archive_extent **extents, uint32_t *count);
 
-/* Finds missing elements, when planning; the caller frees out->lost ({0} before) in any case. Sets
- * the bytes of the largest chunk of it and of its sources, those that a thread needs to decompress
- * one, and those of all chunks that one index of the dimension of reading touches: 0 without
- * chunks. Sets also those that HDF5 takes to find all chunks, 4 to 24 MiB even without any. Fails
- * as depot_open() does. */
+/* Missing elements, and bytes of chunks. */
 struct depot_found {
     struct lost_pieces lost;
     uint64_t chunk_bytes, work_bytes, row_bytes, index_bytes;
 };
+/* Finds missing elements, when planning (spec.found is set); the caller frees out->lost ({0}
+ * before) in any case. Sets the bytes of the largest chunk of it and of its sources, those that a
+ * thread needs to decompress one, and those of all chunks that one index of the dimension of
+ * reading touches: 0 without chunks. Sets also those that HDF5 takes to find all chunks, 4 to 24
+ * MiB even without any. Fails with DATA (unreadable, a missing filter, too many pieces), DEVICE
+ * (memory, descriptors). */
 status_t depot_search(depot_t *depot, struct depot_found *out);
 
-/* Reads, when spec.storage is set, the elements that are selected in `wanted` (of the dataset) to
- * those selected in `memory`. Elements without samples have undefined values. Fails with DATA or
- * DEVICE. */
+/* A read of selected elements. */
 struct depot_read {
     hid_t type; /* in memory */
     hid_t memory, wanted;
     void *out;
     const char *what; /* for messages: "samples 1 .. 2" */
 };
+/* Reads, when spec.storage is set, the elements that are selected in `wanted` (of the dataset) to
+ * those selected in `memory`, both dataspaces. Elements without samples have undefined values.
+ * Fails with DATA: unreadable or corrupt (depot_is_unreadable() is 1 then), or a file is not what
+ * it was; with DEVICE (memory, descriptors, threads). The output is undefined then. */
 status_t depot_read(depot_t *depot, const struct depot_read *read);
 
-/* Returns whether the last failure was only that samples are unreadable. */
+/* Returns whether the last failure of depot_read() was only that samples are unreadable. */
 int depot_is_unreadable(const depot_t *depot);
 
-/* Checks, when planning, that a dataset which describes others has all its elements. Notes its
- * files. Fails with DATA, also if there is no such dataset; with DEVICE. */
+/* Checks, when planning, that a dataset which describes others has all its elements. Adds its files
+ * to `storage`. Warns of a truncated file. Fails with DATA: elements are missing, there is no such
+ * dataset or file, or it is unreadable; with DEVICE (memory, descriptors). Uses HDF5. */
 status_t stored_require_whole(const char *path, const char *name, struct storage *storage);
 
 #endif

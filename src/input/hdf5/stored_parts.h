@@ -28,11 +28,12 @@ struct mappings {
     size_t count;
 };
 
-/* Loads the mappings of a dataset in the file at `home`; names with %b are expanded, and all end at
- * the dataset's present shape. *out is {0} before, and the caller calls mappings_free() in any
- * case. Fails with DATA, DEVICE (memory). */
+/* Loads the mappings of a virtual dataset in the file at `home`; names with %b are expanded, and
+ * all end at the dataset's present shape. *out is {0} before, and the caller calls mappings_free()
+ * in any case. Fails with DATA: unreadable, too many, or of another rank; with DEVICE (memory). */
 status_t mappings_load(hid_t dataset, const char *home, struct mappings *out);
-void mappings_free(struct mappings *mappings); /* leaves {0} */
+/* Frees the list and its items, and leaves {0}. */
+void mappings_free(struct mappings *mappings);
 
 /* Fits the mapping to the shape of its source, `space`: an unlimited mapping ends where the source
  * or the dataset ends. Fails with DATA if the source has another rank, ends before the mapping, or
@@ -88,11 +89,14 @@ struct depot {
     int is_unreadable; /* a failure is that of samples */
 };
 
-/* Opens the dataset of the depot itself (`by` NULL), or the source of a mapping of `by`. Fails with
- * DATA, DEVICE as depot_open() (stored.h). */
+/* Opens the dataset of the depot itself (`by` and `mapping` NULL), or the source of a mapping of
+ * `by`, for stored_free(). Warns if the depot's own file is truncated. Fails with DATA (missing,
+ * unreadable, a missing filter: depot->is_hard then, not what it was), DEVICE (memory,
+ * descriptors); *out is unchanged then. */
 status_t stored_open(depot_t *depot, const struct stored *by, const struct mapping *mapping,
                      struct stored **out);
-void stored_free(struct stored *stored); /* takes NULL */
+/* Closes a dataset and frees it; takes NULL. */
+void stored_free(struct stored *stored);
 SCOPED_END(stored_free, struct stored *)
 
 /* Returns "/" for a name that does not begin with one, else "". */
@@ -102,15 +106,17 @@ const char *stored_slash(const char *name);
 uint64_t depot_budget(const depot_t *depot);
 
 /* Pins the source of a mapping of `by`, opened if necessary, until depot_give(), which the caller
- * calls for *out (before: NULL) in any case. Fails with DATA if it is already in use on the way to
- * `by` (a cycle), or more than MOST_DEPTH levels deep, or with DATA, DEVICE as depot_open()
- * (stored.h). */
+ * calls for *out (before: NULL) in any case. May close others that are not pinned. Fails with DATA
+ * if it is already in use on the way to `by` (a cycle), more than MOST_DEPTH levels deep, missing,
+ * unreadable, or not what it was; with DEVICE (memory, descriptors). */
 status_t depot_take(depot_t *depot, const struct stored *by, struct mapping *mapping,
                     struct stored **out);
+/* Takes a pin of depot_take() back; takes NULL. */
 void depot_give(depot_t *depot, struct stored *stored);
 
-/* Reads chunks without HDF5's filters if that is possible; *is_done says whether. Fails with DATA
- * or DEVICE. */
+/* Reads chunks of a dataset of `depot` without HDF5's filters if that is possible; *is_done says
+ * whether. Fails with DATA: unreadable, corrupt, changed, or neither we nor HDF5 can undo a filter;
+ * with DEVICE (memory, descriptors, threads); the output is undefined then. */
 status_t stored_read_chunks(depot_t *depot, struct stored *stored, const struct depot_read *read,
                             int *is_done);
 
@@ -119,7 +125,7 @@ status_t stored_read_chunks(depot_t *depot, struct stored *stored, const struct 
 const struct sources *depot_sources(const depot_t *depot);
 
 /* Computes the bytes of the sources' chunks that one index along the dimension of reading touches,
- * at most. Fails with DEVICE (memory). */
+ * at most. Fails with DEVICE (memory); *out is unchanged then. */
 status_t stored_source_row(const struct stored *stored, uint64_t *out);
 
 /* storage_key(): appends the key under which an absent source is noted; fails with DEVICE (memory).

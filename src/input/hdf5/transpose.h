@@ -6,16 +6,16 @@
 
 #include <stddef.h>
 
-/* Transposes byte planes to elements. Plane b begins at in + b * stride and contains byte b of each
- * element.
+/* Transposes byte planes to `count` elements of `size` bytes. Plane b begins at in + b * stride and
+ * contains byte b of each element.
  *
  *   in     bytes [size][count] (planes `stride` bytes apart)
  *   out    bytes [count][size] */
 void transpose_bytes(const unsigned char *in, size_t stride, size_t count, size_t size,
                      unsigned char *out);
 
-/* Transposes bit planes to elements: row 8 b + k contains bit k of byte b of each element, that of
- * element j at bit j % 8 of its byte j / 8. `count` is a multiple of 8.
+/* Transposes bit planes to `count` elements of `size` bytes: row 8 b + k contains bit k of byte b
+ * of each element, that of element j at bit j % 8 of its byte j / 8. `count` is a multiple of 8.
  *
  *   in     bytes [8 size][count / 8]
  *   out    bytes [count][size]
@@ -23,7 +23,8 @@ void transpose_bytes(const unsigned char *in, size_t stride, size_t count, size_
  * 3. */
 void transpose_bits(const unsigned char *in, size_t count, size_t size, unsigned char *out);
 
-/* Transpose elements to byte planes of `count` bytes, or bit planes of count / 8.
+/* Transpose `count` elements of `size` bytes to byte planes of `count` bytes, or to bit planes of
+ * count / 8 bytes (`count` is a multiple of 8 then).
  *
  *   in     bytes [count][size]
  *   out    bytes [size][count]; [8 size][count / 8] */

@@ -29,10 +29,11 @@ struct chunk_filters {
     uint32_t count;
 };
 
-/* Returns whether unfilter_chunk() can undo it. */
+/* Returns whether unfilter_chunk() can undo a filter with these parameters. */
 int unfilter_knows(const struct chunk_filter *filter);
-/* unfilter_name(): the filter's name, for messages; NULL: unknown. unfilter_advice(): how to get
- * its plugin for HDF5. */
+/* unfilter_name(): returns the name of the filter of this number (HDF5's), for messages; NULL:
+ * unknown. unfilter_advice(): returns how to get its plugin for HDF5, never NULL. Both texts are
+ * static. */
 const char *unfilter_name(int id);
 const char *unfilter_advice(int id);
 
@@ -40,8 +41,8 @@ const char *unfilter_advice(int id);
  * bytes. */
 size_t unfilter_most_bytes(size_t chunk_bytes);
 
-/* Returns the bytes that a thread needs to read a chunk and undo its filters: the chunk as it is
- * stored, as it is between filters, and as it was. */
+/* Returns the bytes that a thread needs to read a chunk of chunk_bytes bytes and undo its filters:
+ * the chunk as it is stored, as it is between filters, and as it was. */
 uint64_t unfilter_work_bytes(const struct chunk_filters *filters, uint64_t chunk_bytes);
 
 typedef struct unfilter unfilter_t;
@@ -49,14 +50,16 @@ typedef struct unfilter unfilter_t;
 /* Creates a decoder of chunks of chunk_bytes bytes. The filters must outlive it. The caller
  * destroys *out (before: NULL) in any case. Fails with DEVICE (memory). */
 status_t unfilter_create(const struct chunk_filters *filters, size_t chunk_bytes, unfilter_t **out);
-void unfilter_destroy(unfilter_t *unfilter); /* takes NULL */
+/* Frees a decoder; takes NULL. */
+void unfilter_destroy(unfilter_t *unfilter);
 
 /* Undoes all filters but those that `mask` has a bit for (the chunk was stored without them), the
  * last first.
  *
  *   in     char [bytes], at most unfilter_most_bytes()
  *   out    char [chunk_bytes]
- * Fails with DATA: which filter, and what is wrong; with DEVICE (memory). Messages name no file. */
+ * Fails with DATA: which filter, and what is wrong; with DEVICE (memory). `out` is undefined then.
+ * Messages name no file. */
 status_t unfilter_chunk(unfilter_t *unfilter, uint32_t mask, const void *in, size_t bytes,
                         void *out);
 
@@ -77,14 +80,16 @@ const struct chunk_filter *unfilter_in_pieces(const struct chunk_filters *filter
 /* unfilter_piece_begin(): begins a whole chunk, in `out`. `filter` is unfilter_in_pieces()'s. `in`,
  * char [bytes] as stored, must outlive the pieces. Decoded, the chunk has at most `room` bytes: to
  * refuse fewer is the caller's. unfilter_piece_take(): takes `blocks` blocks from the front of the
- * rest; the last ones bring the remainder. Fail with DATA, as unfilter_chunk() does. */
+ * rest, `left`, into *out; the last ones bring the remainder. Fail with DATA: the chunk is corrupt;
+ * *out counts for nothing then. Messages name no file. */
 status_t unfilter_piece_begin(const struct chunk_filter *filter, const void *in, size_t bytes,
                               size_t room, struct unfilter_piece *out);
 status_t unfilter_piece_take(struct unfilter_piece *left, size_t blocks,
                              struct unfilter_piece *out);
 
 /* Decodes the piece, and writes its bytes where they belong in `chunk`, char [chunk_bytes]. Several
- * threads may undo pieces of one chunk, each with its own decoder. Fails with DATA or DEVICE. */
+ * threads may undo pieces of one chunk, each with its own decoder. Fails with DATA (corrupt; the
+ * message names no file) or DEVICE (memory); the piece's bytes are undefined then. */
 status_t unfilter_piece_undo(unfilter_t *unfilter, const struct unfilter_piece *piece,
                              unsigned char *chunk);
 

@@ -6,10 +6,10 @@
 #include "base/units.h"
 #include "input/packets/packets.h"
 
-/* Returns the mark of headers like this one, of PACKETS_MARK bytes or more. VDIF: the strict one is
- * the flags of word 0, and all of words 2 and 3 but the thread. DRX: the sync word; the strict one
- * has a beam and a decimation as well. LOFAR: what all boards of a station have in common; the
- * strict one has the board as well. */
+/* Returns the mark of headers of this kind that are like `bytes`, PACKETS_MARK or more of one.
+ * VDIF: the strict one is the flags of word 0, and all of words 2 and 3 but the thread. DRX: the
+ * sync word; the strict one has a beam and a decimation as well. LOFAR: what all boards of a
+ * station have in common; the strict one has the board as well. */
 struct packets_mark packets_mark_of(enum packets_kind kind, const unsigned char *bytes);
 
 enum { VDIF_LEGACY_BYTES = 16, VDIF_BYTES = 32 };
@@ -31,14 +31,17 @@ struct vdif_header {
     uint64_t mask;      /* its lowest bits: the first channels */
 };
 
-/* Decodes a VDIF header of VDIF_BYTES bytes, of which legacy headers use VDIF_LEGACY_BYTES. */
+/* Decodes a VDIF header of VDIF_BYTES bytes, of which legacy headers use VDIF_LEGACY_BYTES, into
+ * *out; checks nothing. */
 void vdif_header_read(const unsigned char *bytes, struct vdif_header *out);
 
-/* Writes the two characters of a station's id, or its number. Returns `text`. */
+/* Writes the two characters of a station's id, or its number if they are not printable. Returns
+ * `text`. */
 const char *vdif_station_name(uint32_t station, char text[UNITS_TEXT]);
 
-/* vdif_epoch_utc(): UTC of the reference epoch. vdif_second(): whole seconds, leap seconds counted,
- * from 2000-01-01 to a header's time. */
+/* vdif_epoch_utc(): returns the UTC of the reference epoch, half years since 2000. vdif_second():
+ * returns the whole seconds, leap seconds counted, from 2000-01-01 to a header's time, `seconds`
+ * after its epoch. */
 struct utc vdif_epoch_utc(uint32_t epoch);
 uint64_t vdif_second(uint32_t epoch, uint32_t seconds);
 
@@ -61,7 +64,7 @@ struct drx_header {
     uint32_t tuning; /* frequency = DRX_TICKS tuning / 2^32 Hz */
 };
 
-/* Decodes DRX_HEADER_BYTES bytes of a DRX frame. */
+/* Decodes DRX_HEADER_BYTES bytes of a DRX frame into *out; is_packet is 0 if they are none. */
 void drx_header_read(const unsigned char *bytes, struct drx_header *out);
 
 /* A packet of a LOFAR station (udpPacketManager, src/lib/lofar_udp_general.h.in): [beamlet][time]
@@ -77,13 +80,15 @@ struct lofar_header {
     uint64_t sample; /* the first one's number since 1970, LOFAR_TAPS clock cycles each */
 };
 
-/* Decodes LOFAR_HEADER_BYTES bytes. */
+/* Decodes LOFAR_HEADER_BYTES bytes into *out; is_packet is 0 if they are no header. */
 void lofar_header_read(const unsigned char *bytes, struct lofar_header *out);
 
-/* Returns the byte at which a frame begins in its file. */
+/* Returns the byte at which a frame, by its number, begins in its file, whose frames have
+ * `frame_bytes` bytes. */
 uint64_t frames_offset(uint64_t frame_bytes, const struct packets_file *file, uint64_t frame);
 
-/* Returns the frame after the run of frames that follow each other, of which `frame` is one. */
+/* Returns the number of the frame after the run of frames that follow each other, of which `frame`
+ * is one. */
 uint64_t frames_run_end(const struct packets_file *file, uint64_t frame);
 
 /* Returns whether bytes, PACKETS_MARK of them, are a header by `mask`, the strict or the loose one
@@ -91,8 +96,8 @@ uint64_t frames_run_end(const struct packets_file *file, uint64_t frame);
 int frames_is_header(const struct packets_mark *mark, const unsigned char *bytes,
                      const unsigned char mask[PACKETS_MARK]);
 
-/* Returns the bit of a channel in packet.groups: each channel has its own, of more than 64 some
- * share one. */
+/* Returns the bit of a channel (from 0) in packet.groups, as a mask: each channel has its own, of
+ * more than 64 some share one. */
 uint64_t frames_group(const struct packets *packets, uint32_t channel);
 
 #endif

@@ -133,7 +133,8 @@ struct packets_open {
     struct packets_kept *kept; /* headers that were looked at before; may be NULL */
 };
 
-/* Always fails with DATA: the message says why a frame is contrary or beyond. */
+/* Reads the header of a frame that is contrary or beyond (struct packet). Always fails with DATA:
+ * the message says why it is, or that it is unreadable. */
 status_t packets_complain(const struct packets_open *open, uint64_t frame);
 
 /* The fate of a frame, by its period and those of PACKETS_AROUND frames on either side, as far as
@@ -144,20 +145,26 @@ enum packets_place {
     PACKETS_WRONG /* an error: packets_complain() reports which */
 };
 
-/* Finds the frame after the last one that is known or contrary, 0 if none is: fill may follow, up
- * to the reserved size of the file. Fails with DATA. */
+/* Sets *end to the number of the frame after the last one that is known or contrary, 0 if none is:
+ * fill may follow, up to the reserved size of the file. Fails with DATA if a header is unreadable;
+ * *end is undefined then. */
 status_t packets_known_end(const struct packets_open *open, uint64_t *end);
 
-/* Finds the first and last period of the file, by its first and last frames. Warns of a contrary
- * frame. Fails with DATA if no frame is in place, or one is PACKETS_WRONG; with DEVICE (memory). */
+/* Finds the first and last period of the file, by its first and last frames in place. Warns of a
+ * contrary frame. Fails with DATA if no frame is in place, one is PACKETS_WRONG, a header is
+ * unreadable, or bytes were inserted or removed among the frames; with DEVICE (memory); *first and
+ * *last are unchanged then. */
 status_t packets_span(const struct packets_open *open, int64_t *first, int64_t *last);
 
 /* Checks that the times of sampled frames never fall by more than twice the window through the
- * file. Fails with DATA, DEVICE (memory). */
+ * file. Fails with DATA if they do, a header is unreadable, or bytes were inserted or removed among
+ * the frames; with DEVICE (memory). */
 status_t packets_check_order(const struct packets_open *open);
 
 /* Finds the frames low .. high - 1 that contain all frames of periods first .. last in place, and
- * few more. Fails with DATA, DEVICE (memory). */
+ * few more, by the headers of some; open->file->first and last must be known. Fails with DATA
+ * (unreadable, or bytes were inserted or removed among the frames), DEVICE (memory); *low and *high
+ * are undefined then. */
 status_t packets_find(const struct packets_open *open, int64_t first, int64_t last, uint64_t *low,
                       uint64_t *high);
 
@@ -181,7 +188,8 @@ struct packets_kept {
     uint64_t frame_bytes;
     int is_huge; /* frames that are dropped are dropped from the system's cache, too */
 };
-void packets_kept_free(struct packets_kept *kept); /* leaves {0} */
+/* Frees all that is kept, unmaps its stretches, and leaves {0}. */
+void packets_kept_free(struct packets_kept *kept);
 
 /* Reads the headers of frames low .. high - 1 of a file, and of PACKETS_AROUND on either side, into
  * open->kept, which must not be NULL. Those that it has are not read again, as long as `low` does
@@ -190,15 +198,18 @@ void packets_kept_free(struct packets_kept *kept); /* leaves {0} */
  *   headers   struct packet [high - low]
  *   places    char [high - low], enum packets_place
  *
- * until the next call. Fails with DATA, and DEVICE (memory). */
+ * until the next call; they belong to open->kept. low < high, at most the file's frames. Fails with
+ * DATA (unreadable, or bytes were inserted or removed among the frames), DEVICE (memory); *headers
+ * and *places are unchanged then. */
 status_t packets_keep(const struct packets_open *open, uint64_t low, uint64_t high,
                       const struct packet **headers, const char **places);
 
-/* Returns the bytes of a frame that is kept in memory; NULL: they must be read. */
+/* Returns the bytes of a frame that is kept in memory, valid until the next call that changes
+ * `kept`; NULL: they must be read. */
 const unsigned char *packets_kept_bytes(const struct packets_kept *kept, uint64_t frame);
 
-/* Returns whether mapped bytes are gone because the file was truncated. No bytes are mapped then
- * until the next packets_keep(), and results made from them are invalid. */
+/* Returns whether mapped bytes are gone because the file was truncated. Then all are unmapped, none
+ * is mapped until the next packets_keep(), and results made from them are invalid. */
 int packets_kept_drop_cut(struct packets_kept *kept);
 
 #endif

@@ -46,15 +46,17 @@ struct propose_word {
  * letters of a text are; NULL: none. */
 const char *propose_word_among(const char *words, const char *text, size_t length);
 
-/* Returns the word that a name is, also with a unit after it ("FS_MHz"). */
+/* Returns the word that a name is, also with a unit after it ("FS_MHz"); its `means` is MEANINGS if
+ * it is none. */
 struct propose_word propose_word_of(const char *name);
 
-/* Copies letters and digits of a name in lower case, at most PROPOSE_NAME - 1. */
+/* Bytes of a name as propose_plain() writes it. */
 enum { PROPOSE_NAME = 64 };
+/* Copies letters and digits of a name in lower case, at most PROPOSE_NAME - 1, and a NUL. */
 void propose_plain(const char *name, char out[PROPOSE_NAME]);
 
-/* Returns the word in the name of a dataset or dimension by which numbers are powers, or (complex
- * ones, too) visibilities; NULL: none. */
+/* Returns the word (static) in the name of a dataset or dimension by which numbers are powers, or
+ * (complex ones, is_real 0, too) visibilities; NULL: none. */
 const char *propose_power_word(const char *name, int is_real);
 
 /* A value whose name is a known word. */
@@ -110,45 +112,50 @@ struct proposal {
     struct text *out;
 };
 
-/* Note the value of an attribute of an open object, or of a dataset, if its name is a known word
- * and fewer than 4096 are noted. `name`: of the object, without the first slash. Fail with DEVICE;
- * with DATA if the file is unreadable. */
+/* Add the value of an attribute of an open object, or of a dataset, to p->facts if its name is a
+ * known word and fewer than 4096 are noted; others change nothing. `name`: of the object, without
+ * the first slash; is_of_data: it is a dataset of several values. Fail with DATA if the file is
+ * unreadable; with DEVICE (memory). */
 status_t propose_note_attribute(struct proposal *p, hid_t object, const char *name,
                                 const char *attribute, int is_of_data);
 status_t propose_note_dataset(struct proposal *p, hid_t dataset, const char *name);
 
-/* Return facts of a meaning about the samples, the first that counts first; weak ones, or those of
- * other datasets, only if there are no others. propose_facts_add() adds those of one other meaning
- * after them: there is space for no more. */
+/* Facts of one meaning or of two. */
 enum { PROPOSE_FACTS = 16 /* of a meaning, at most */ };
 struct propose_facts {
     size_t count;
     const struct propose_fact *all[2 * PROPOSE_FACTS];
 };
+/* propose_facts_of(): returns facts of a meaning about the samples, the first that counts first;
+ * weak ones, or those of other datasets, only if there are no others. propose_facts_add(): adds
+ * those of one other meaning after them: there is space for no more. Facts belong to `p`. */
 struct propose_facts propose_facts_of(const struct proposal *p, enum propose_meaning means);
 void propose_facts_add(const struct proposal *p, enum propose_meaning means,
                        struct propose_facts *facts);
-/* Returns the integer with this meaning; 0: not stated, or contradictory. */
+/* Returns the integer, from 1 to 2^53, with this meaning; 0: not stated, or contradictory. */
 uint64_t propose_count_of(const struct proposal *p, enum propose_meaning means);
 
-/* Frees p->facts. Call it once. */
+/* Frees what p->facts points to, and the list. Call it once. */
 void propose_facts_free(struct proposal *p);
 
-/* Finds what the dimensions of the samples are. Fails with DATA, DEVICE. */
+/* Finds what the dimensions of the samples p->re are: sets p->axes, of zeros before. Warns if what
+ * names them is wrong: names are guessed then. Fails with DATA (unreadable), DEVICE (memory). */
 status_t propose_find_axes(struct proposal *p);
 
-/* Appends facts as they are shown: `before`, then the facts, separated by commas. Here and below a
- * failure is kept in out->status. */
+/* Appends facts as they are shown: `before`, then the facts, separated by commas; nothing without
+ * facts. Here and below a failure, DEVICE (memory), is kept in out->status. */
 void propose_add_facts(struct text *out, const char *before, const struct propose_facts *facts);
-/* Append a text in quotes; a path or name without, if it needs none. */
+/* propose_add_quoted(): appends a text in quotes, for YAML; propose_add_path(): a path or name
+ * without, if it needs none. A failure is kept in out->status. */
 void propose_add_quoted(struct text *out, const char *text);
 void propose_add_path(struct text *out, const char *path);
 /* Writes a number in a form that YAML reads as one. Returns `text`. */
 const char *propose_number_in(double value, char text[UNITS_TEXT]);
 #define propose_number(value) propose_number_in(value, UNITS_OWN)
 
-/* Append lines of a layout to p->out, with "???" for what is missing or contradictory. A failure is
- * kept in p->out->status. */
+/* Append lines of a layout to p->out, with "???" for what is missing or contradictory;
+ * propose_add_rate() sets p->multiple, too. A failure, DEVICE (memory), is kept in p->out->status.
+ */
 void propose_add_rate(struct proposal *p);
 void propose_add_frequencies(const struct proposal *p);
 void propose_add_start(const struct proposal *p);

@@ -23,8 +23,9 @@
 status_t numbers_settle(struct archive *archive);
 
 /* Settles numbers of an archive whose stored numbers q, signed pairs, are volts times the parts'
- * `steps`, after numbers_settle(): sets its results to 32-bit floats; `blank` is NaN. Fails with
- * DATA if they are stored otherwise. */
+ * `steps`, after numbers_settle(): sets its results to 32-bit floats; the stored number `blank`
+ * becomes NaN. Fails with DATA if they are no pairs of signed numbers of 8 or 16 bits, time
+ * outermost. */
 status_t numbers_settle_steps(struct archive *archive, int32_t blank);
 
 /* Numbers of a time step that are kept: of `each`, `kept` from `skipped` on. */
@@ -48,13 +49,15 @@ struct numbers {
 
 typedef struct numbers numbers_t;
 
-/* Creates the conversion for an archive after numbers_settle(). Fails with DEVICE (memory). */
+/* Creates the conversion for an archive after numbers_settle(), for numbers_destroy(). Fails with
+ * DEVICE (memory), and leaves *out unchanged. */
 status_t numbers_create(const struct archive *archive, numbers_t **out);
-/* Creates the conversion of numbers stored like `stored` to a format that represents all of them.
- * Fails with DEVICE (memory). */
+/* Creates the conversion of numbers stored like `stored` to a format that represents all of them,
+ * for numbers_destroy(). Fails with DEVICE (memory), and leaves *out unchanged. */
 status_t numbers_create_as(const struct archive_number *stored, enum sample_format format,
                            numbers_t **out);
-void numbers_destroy(numbers_t *numbers); /* takes NULL */
+/* Frees a conversion; takes NULL. */
+void numbers_destroy(numbers_t *numbers);
 
 /* Makes `count` numbers, of which the first is stored `bit` bits after `from`: a multiple of
  * stored.bits, in the order of the numbers, not of the bits of a byte. `from` and `to` need not
@@ -65,7 +68,9 @@ void numbers_destroy(numbers_t *numbers); /* takes NULL */
 void numbers_make(const numbers_t *numbers, const void *from, uint64_t bit, uint64_t count,
                   void *to);
 
-/* Makes likewise those of `steps` time steps that are kept: [steps][kept]. */
+/* Makes numbers as numbers_make() does, of `steps` time steps of cut->each numbers, the first
+ * stored `bit` bits after `from`; in each step those that `cut` keeps: to [steps][kept] of `bytes`.
+ */
 void numbers_keep(const numbers_t *numbers, const struct numbers_cut *cut, const void *from,
                   uint64_t bit, uint64_t steps, char *to);
 
@@ -77,8 +82,8 @@ void numbers_keep(const numbers_t *numbers, const struct numbers_cut *cut, const
 void numbers_turn(const numbers_t *numbers, uint64_t first, uint64_t steps, uint64_t each,
                   void *data);
 
-/* Multiplies numbers that were made by what 1 of them is, where each part says it: in double, to
- * the nearest float.
+/* Multiplies numbers that were made by what 1 of them is, where the part says it (number.has_steps;
+ * else does nothing): in double, to the nearest float.
  *
  *   data            [steps][kept] of `bytes`
  *   first           the first time step's number in the part */

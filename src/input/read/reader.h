@@ -28,14 +28,17 @@ struct slab {
     uint64_t *inner[2]; /* [streams.count] bytes from the start of a kept time step */
 };
 
-/* Lists the bytes of these streams; slab_destroy() frees them. Fails with DEVICE (memory). */
+/* Lists the bytes of these streams, by their numbers among the selected ones; slab_destroy() frees
+ * them. The archive is not needed afterwards. Fails with DEVICE (memory), and leaves *out
+ * unchanged. */
 status_t slab_create(const struct archive *archive, struct stream_set streams, struct slab **out);
-void slab_destroy(struct slab *slab); /* takes NULL */
+/* Frees a slab and its lists; takes NULL. */
+void slab_destroy(struct slab *slab);
 SCOPED_END(slab_destroy, struct slab *)
 
-/* Keeps whole time steps, if they have at most 4096 bytes, so that the slab may be in the file as
- * it is, or again what its streams need. Streams of other slabs share the pages of such a mapping.
- */
+/* Sets low_byte, width and inner: with is_whole, keeps whole time steps, if they have at most 4096
+ * bytes, so that the slab may be in the file as it is; else again what its streams need. Streams of
+ * other slabs share the pages of such a mapping. */
 void slab_keep_steps(struct slab *slab, int is_whole);
 
 /* Returns the bytes of a slab of `count` samples; 0 if that does not fit 64 bits. */
@@ -50,11 +53,14 @@ void slab_offsets(const struct slab *slab, uint64_t count, size_t *re, size_t *i
 typedef struct reader reader_t;
 
 /* Creates a reader of one rank. It keeps files open, and up to cache_bytes of the chunks of a
- * dataset that is read through HDF5. `threads` share a long read. The archive must outlive it. The
- * caller destroys *out (before: NULL) in any case. Fails with DEVICE (memory). */
+ * dataset that is read through HDF5. `threads` >= 1 share a long read, and decompress chunks. Opens
+ * nothing yet. The archive must outlive it. The caller destroys *out (before: NULL) in any case.
+ * Fails with DEVICE (memory). */
 status_t reader_create(const struct archive *archive, uint64_t cache_bytes, uint32_t threads,
                        reader_t **out);
-void reader_destroy(reader_t *reader); /* takes NULL */
+/* Ends its threads, closes its files and frees it; takes NULL. Ingests that are not done must have
+ * been given up (reader_ingest_end()). */
+void reader_destroy(reader_t *reader);
 /* Sets the number of threads that decompress chunks, instead of `threads`. Before the first
  * read. */
 void reader_unpack_by(reader_t *reader, uint32_t threads);
@@ -70,29 +76,34 @@ struct losses {
     struct loss *items; /* in no order; a sample may be in several */
     size_t count;
 };
-/* Appends a loss. Fails with DEVICE (memory). */
+/* Appends a loss (struct loss) of `count` samples of a stream, from `first` on. Fails with DEVICE
+ * (memory), and adds none. */
 status_t losses_add(struct losses *losses, uint32_t stream, uint64_t first, uint64_t count);
-void losses_free(struct losses *losses); /* leaves {0} */
+/* Frees the list, and leaves {0}. */
+void losses_free(struct losses *losses);
 
 /* Reads samples first .. first + count - 1 of the observation (not of the selection) into `out`, of
  * slab_bytes(count). Numbers come in this machine's byte order and in the archive's format; samples
  * that are in gaps, or of which the archive says nothing, become zero volts, and with `losses` (may
  * be NULL) are added there. Numbers that are not finite, and the missing value, are for the caller
- * to find. Fails with DATA: file, offset, bytes wanted and there; a file that is not what it was
- * when the archive was opened; with DEVICE. May use HDF5: one thread at a time. */
+ * to find. May use HDF5: one thread at a time. Fails with DATA: unreadable or lost samples
+ * (reader_is_unreadable() is 1 then; file, offset, bytes wanted and there), samples beyond the
+ * observation, a file that is not what it was when the archive was opened; with DEVICE (memory,
+ * descriptors, threads). `out` is undefined then. */
 status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                      void *out, struct losses *losses);
 
-/* Returns whether the last failure was only that samples are unreadable: the file has not changed,
- * and neither memory nor file descriptors were missing. */
+/* Returns whether the last failure of reader_read() was only that samples are unreadable: the file
+ * has not changed, and neither memory nor file descriptors were missing. */
 int reader_is_unreadable(const reader_t *reader);
 
-/* Reads likewise data that may be unreadable, of selected samples: unreadable ones become zero
- * volts and are added to `unread`. In pieces of samples that follow from the archive alone, counted
- * from the first selected one, they are one range of a stream, from the first unreadable one to the
- * last. So the loss does not depend on the requested samples and streams. Both lists (neither is
- * NULL, and they may be one) may have samples of such pieces that are outside of the requested
- * range, or twice. Fails as reader_read() does for other reasons. */
+/* Reads, as reader_read() does, data that may be unreadable, of selected samples: unreadable ones
+ * become zero volts and are added to `unread`. In pieces of samples that follow from the archive
+ * alone, counted from the first selected one, they are one range of a stream, from the first
+ * unreadable one to the last. So the loss does not depend on the requested samples and streams.
+ * Both lists (neither is NULL, and they may be one) may have samples of such pieces that are
+ * outside of the requested range, or twice. Fails with DATA (a file has changed), DEVICE (memory,
+ * descriptors, threads). */
 status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                         void *out, struct losses *losses, struct losses *unread);
 
@@ -105,15 +116,20 @@ struct reader_mapped {
     uint64_t count;
 };
 
-/* Maps the same samples, if the file stores them like a slab, of which it may have more than these,
- * and this machine can map it; else they must be read. Fails with DATA, DEVICE. */
+/* Maps samples first .. first + count - 1 of the observation, if the file stores them like a slab,
+ * of which it may have more than these, they are 256 KiB or more, and this machine can map them;
+ * else *out is {0}, or its mapping NULL, and they must be read. reader_unmap() ends it. One thread
+ * at a time. Fails with DATA (the file is missing, unreadable or has changed), DEVICE (descriptors,
+ * memory): nothing is mapped then. */
 status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                     struct reader_mapped *out);
-/* Unmaps samples after use, if any are shown. Fails with DATA if the file is no longer the one that
- * the archive opened, or became shorter. */
+/* Unmaps samples after use, if any are shown, and sets mapped->mapping to NULL, in any case. Fails
+ * with DATA if the file is no longer the one that the archive opened, or became shorter: the
+ * samples count for nothing then. */
 status_t reader_unmap(struct reader_mapped *mapped);
 
-/* Returns the bytes that `threads` threads need to take `samples` samples of packets apart. */
+/* Returns the bytes of memory that `threads` threads need to take `samples` samples of packets
+ * apart. */
 uint64_t reader_packets_bytes(const struct packets *packets, uint64_t samples, uint32_t threads);
 
 /* Returns whether each part stores its samples as the slab has them, in pieces of a file (a
@@ -132,18 +148,21 @@ struct reader_pieces {
     void (*put)(void *context, uint32_t thread, uint64_t at, uint64_t bytes);
 };
 
-/* Sets the reader's threads to work. `slab` and to->context must outlive the ingest; *to is copied.
- * Sets *begun = 0, and does nothing, when the samples are not in pieces of one file, are not all
- * there, or are less than 4 MiB; when the reader has no threads beside the caller's, or more than
- * to->threads; when two ingests are under way, or one of another file. Fails with DATA, or DEVICE.
- */
+/* Sets the reader's threads to work: they put samples first .. first + count - 1 of the
+ * observation, as a slab has them, in pieces. `slab` and to->context must outlive the ingest; *to
+ * is copied. Sets *begun = 1; 0, and does nothing, when the samples are not in pieces of one file,
+ * are not all there, or are less than 4 MiB; when the reader has no threads beside the caller's, or
+ * more than to->threads; when two ingests are under way, or one of another file. Fails with DATA
+ * (the file is missing, unreadable or has changed), DEVICE (memory, descriptors, threads): none is
+ * begun. */
 status_t reader_ingest_begin(reader_t *reader, const struct slab *slab, uint64_t first,
                              uint64_t count, const struct reader_pieces *to, int *begun);
 /* Ends the ingest that was begun first: calls tend(context) over and over until all its pieces are
- * put. Sets *done = 0 if some are unreadable: these samples must be read as usual. The next ingest
- * is then awaited, too, so that the reader is free; it is still to be ended. A tend() that fails
- * has ended all waits in room(); so has a caller that destroys a reader with an ingest in flight.
- * Fails as tend() does, or with DATA if the file has changed. */
+ * put. Sets *done = 1; 0 if some are unreadable: these samples must be read as usual. The next
+ * ingest is then awaited, too, so that the reader is free; it is still to be ended. A tend() that
+ * fails has ended all waits in room(); so has a caller that destroys a reader with an ingest in
+ * flight. Fails as tend() does, when all ingests are given up, or with DATA if the file has
+ * changed; *done counts for nothing then. */
 status_t reader_ingest_end(reader_t *reader, status_t (*tend)(void *), void *context, int *done);
 
 #endif
