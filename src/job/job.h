@@ -158,12 +158,13 @@ struct job_layout {
 };
 
 /* Stores the value of an attribute, given as text without a unit, like the value of `key` in a job;
- * a value before is freed. *ok = 0 if it is wrong, perhaps with a reason in `message`
- * (MISTAKE_BYTES of job/yaml/tree.h; empty: see job_layout_key()). Fails with DEVICE (memory). */
+ * a value before is freed. *ok = 1; 0 if it is wrong, perhaps with a reason in `message`
+ * (MISTAKE_BYTES of job/yaml/tree.h; else empty: see job_layout_key()): the value is undefined
+ * then, a text NULL. Fails with DEVICE (memory). */
 status_t job_layout_put(struct job_layout *layout, enum job_said_key key, const char *text,
                         char *message, int *ok);
-/* Returns the key's name in a job, and writes the values that it allows into `expected`, of
- * MISTAKE_BYTES. */
+/* Returns the key's name in a job, a static text, and writes the values that it allows into
+ * `expected`, of MISTAKE_BYTES (job/yaml/tree.h). */
 const char *job_layout_key(enum job_said_key key, char *expected);
 
 enum select_kind { SELECT_ALL, SELECT_SAMPLES, SELECT_SECONDS, SELECT_UTC };
@@ -512,17 +513,20 @@ struct job {
  * MiB, which most jobs can be cut for. */
 uint64_t job_share_memory(uint64_t left, uint32_t ranks);
 
-/* Sets job->memory, of a rank, in bytes, if run.memory is auto; job->cut stays. */
+/* Sets job->memory, of a rank, to `bytes` if run.memory is auto, else does nothing; job->cut stays.
+ */
 void job_take_memory(struct job *job, uint64_t bytes);
 
-/* Writes the memory of a rank, "1.00 GiB" or "auto: up to 8.00 GiB". Returns `text`. */
+/* Bytes of the text of job_memory_words(). */
 enum { JOB_MEMORY_TEXT = UNITS_TEXT + 16 };
+/* Writes the memory of a rank, "1.00 GiB" or "auto: up to 8.00 GiB". Returns `text`. */
 const char *job_memory_words(const struct job *job, char text[JOB_MEMORY_TEXT]);
 
 /* Reads and checks the job file at `path`, after setting the `nsets` overrides "key.path=value" of
- * the command line (value: YAML). job_destroy() frees *out. Fails with USAGE and one message with
- * at most the first 40 mistakes and the number of all; with DATA when the file cannot be read, or
- * has more than YAML_FILE_BYTES (job/yaml/yaml_file.h); with DEVICE (memory). */
+ * the command line (value: YAML). job_destroy() frees *out, which a failure leaves unchanged. Fails
+ * with USAGE: mistakes, in one message with at most the first 40 of them and the number of all; no
+ * YAML, empty, or HDF5; with DATA when the file is missing, unreadable, no ordinary file, or has
+ * more than YAML_FILE_BYTES (job/yaml/yaml_file.h); with DEVICE (memory). */
 status_t job_load(const char *path, const char *const *sets, uint32_t nsets, struct job **out);
 
 /* Use of a job's text for one of many observations, or for its input alone. */
@@ -533,15 +537,18 @@ struct job_each {
     int is_input;      /* only `input` and `run` count; all else is ignored, with its mistakes */
 };
 
-/* Read and check likewise the text of a job in memory. `path` names it in messages; `each` may be
- * NULL. Fail with USAGE, DEVICE (memory). */
+/* Read and check the text of a job in memory, `length` bytes, as job_load() does that of a file.
+ * `path` names it in messages; `sets`: `nsets` overrides "key.path=value"; `each` (job_parse():
+ * none) may be NULL. job_destroy() frees *out, which a failure leaves unchanged. Fail with USAGE
+ * (mistakes, no YAML, empty, more than YAML_FILE_BYTES), DEVICE (memory). */
 status_t job_parse_each(const char *path, const char *text, size_t length, const char *const *sets,
                         uint32_t nsets, const struct job_each *each, struct job **out);
 status_t job_parse(const char *path, const char *text, size_t length, const char *const *sets,
                    uint32_t nsets, struct job **out);
 
 /* Reads the YAML of input.layout, as options --layout take it, into a job without files of its own:
- * its only file is called "none". Fails with USAGE, DEVICE (memory). */
+ * its only file is called "none". job_destroy() frees *out, which a failure leaves unchanged. Fails
+ * with USAGE (mistakes), DEVICE (memory). */
 status_t job_parse_layout(const char *layout, struct job **out);
 
 /* Ranges of DMs with a downsampling each. */
@@ -564,15 +571,17 @@ struct job_division {
 /* Takes the place of the range's number, from 0, in its files' names. */
 #define JOB_RANGE_PLACE "{range}"
 
-/* Reads likewise a job whose input is known, with the numbers of `division` in place of widths and
- * times, and an entry `dm: {start, end, tolerance, width}`, `downsample` for each range. Fails with
- * USAGE, DEVICE (memory). */
+/* Reads and checks, as job_parse_each() does, a job whose input is known, and which was read before
+ * without mistakes, with `nsets` overrides and the numbers of `division` (NULL: none) in place of
+ * widths and times, and an entry `dm: {start, end, tolerance, width}`, `downsample` for each range.
+ * job_destroy() frees *out, which a failure leaves unchanged. Fails with USAGE (mistakes), DEVICE
+ * (memory). */
 status_t job_parse_divided(const char *path, const char *text, size_t length,
                            const char *const *sets, uint32_t nsets, const struct job_each *each,
                            const struct job_division *division, struct job **out);
 
-/* Returns whether channels or spectra are given as a width or a time, so that the input's rate is
- * needed. */
+/* Returns whether channels of a filter bank or spectra of a product are given as a width or a time,
+ * so that the input's rate is needed. */
 int job_needs_rate(const struct job *job);
 
 /* Returns whether the input of a job that was read whole is an archive of voltages; else it is a
@@ -586,30 +595,35 @@ int job_reads_voltages(const struct job *job);
  * filter's share. */
 int job_is_semi_coherent(const struct job *job);
 
-/* Returns the name of a dedispersion in messages: the file of its series, or else of its search. */
+/* Returns the name of a dedispersion in messages: the file of its series, or else of its search; it
+ * belongs to the job. */
 const char *job_series_name(const struct job_dedisperse *dedisperse);
-/* Returns the number of files that a dedispersion writes, without the CSV of its search, and sets
- * as many of `files`: series, search. */
+/* Returns the number of files that a dedispersion writes, 1 or 2, without the CSV of its search,
+ * and sets as many of `files`: series, search. The names belong to the job. */
 uint32_t job_series_files(const struct job_dedisperse *dedisperse, const char *files[2]);
 
-/* Return the number of files that the job writes, without CSVs, and file i: those of its products,
- * then those of its dedispersions; of a semi-coherent search only the latter. */
+/* Return the number of files that the job writes, without CSVs, and the name of file i, below that
+ * number, which belongs to the job: those of its products, then those of its dedispersions; of a
+ * semi-coherent search only the latter. */
 uint32_t job_nfiles(const struct job *job);
 const char *job_file(const struct job *job, uint32_t i);
-/* Returns the filterbank that dedispersion `number` reads: a product of the job, or its input. */
+/* Returns the filterbank that dedispersion `number` reads: the file of a product of the job, or its
+ * input. The name belongs to the job. */
 const char *job_filterbank(const struct job *job, uint32_t number);
 
 /* Copies the settings of `run` of `from` to `to`: texts are copied, those that `to` had are freed.
- * Fails with DEVICE (memory). */
+ * Fails with DEVICE (memory): those of `to` are then undefined, but may be freed by job_destroy().
+ */
 status_t job_copy_run(const struct job *from, struct job *to);
 
-/* job_pack_input(): packs everything that opening the input needs, for a child process. Fails with
- * DEVICE (memory). job_unpack_input(): makes a job of that, its other members 0; job_destroy()
- * frees it. Fails with DATA (bytes are missing, or values wrong), DEVICE (memory). */
+/* job_pack_input(): appends everything that opening the input needs, for a child process. Fails
+ * with DEVICE (memory). job_unpack_input(): makes a job of that, its other members 0; job_destroy()
+ * frees *out, which a failure leaves unchanged. Fails with DATA (bytes are missing, or values
+ * wrong), DEVICE (memory). */
 status_t job_pack_input(struct text *out, const struct job *job);
 status_t job_unpack_input(struct unpack *in, struct job **out);
 
-/* Frees a job and what it points to; takes NULL. */
+/* Frees a job and what it points to; takes NULL, and half-made ones. */
 void job_destroy(struct job *job);
 SCOPED_END(job_destroy, struct job *)
 

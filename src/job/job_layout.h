@@ -22,7 +22,8 @@ struct axes_text {
 /* Reads a comma list of time, station, beam, pol, chan and reim; "chan:2*pol:2" joins axes into one
  * dimension, and one size of such a product may be left out. time stands there by itself, once or
  * twice, outermost then (a piece, and the time in it); no other axis twice; reim has size 2.
- * Returns 0, with the reason in `message`, when the text is none; *out is then undefined. */
+ * Returns 1; 0, with the reason in `message` (else unchanged), when the text is none; *out is then
+ * undefined. */
 int axes_text_parse(const char *text, struct axes_text *out, char message[AXES_TEXT_MESSAGE])
     __attribute__((warn_unused_result));
 

@@ -30,34 +30,37 @@ extern const struct schema job_direction_schema[];  /* fills struct job_directio
 extern const struct schema job_beam_schema[];       /* likewise */
 extern const struct schema job_product_schema[];    /* fills struct job_product */
 
-/* Adds mistakes of keys that contradict each other. Values that are wrong by themselves have been
- * reported before, and are skipped. `job` was filled from `root`. The functions below do this for
- * their sections. */
+/* Adds mistakes of keys that contradict each other to the list. Values that are wrong by themselves
+ * have been reported before, and are skipped. `job` was filled from `root` by schema_fill(). The
+ * functions below do this for their sections. If there is no memory for one, mistakes_report()
+ * fails. */
 void job_check(const struct job *job, struct tree *root, struct mistakes *mistakes);
 
-/* Does so for `channelise`. */
+/* Does what job_check() does for `channelise`. */
 void job_bank_check(const struct job *job, struct tree *root, struct mistakes *mistakes);
-/* Returns the entry of `channelise` that makes a product; NULL: there is none. */
+/* Returns the entry of `channelise`, below `root`, that makes a product, the first if it names
+ * none; NULL: there is none. */
 struct tree *job_bank_of(struct tree *root, struct tree *product);
-/* Does for `product`, an entry of `products` that filled `p`, what job_check() does. */
+/* Does for `product`, an entry of `products` below `root` that filled `p`, what job_check() does.
+ */
 void job_product_check(struct tree *root, struct tree *product, const struct job_product *p,
                        struct mistakes *mistakes);
 /* Sets flag.spectra, if the job does not give it: 1024 if that divides `integrate`, else
  * `integrate`. */
 void job_flag_settle(struct job_product *product);
 
-/* Checks input.layout. */
+/* Does what job_check() does for input.layout. */
 void job_layout_check(struct tree *root, struct mistakes *mistakes);
 
-/* Check one entry of `filter`, and one of `dedisperse`. */
+/* Do what job_check() does for one entry of `filter`, and one of `dedisperse`. */
 void job_filter_check(struct tree *entry, struct mistakes *mistakes);
 void job_dedisperse_check(struct tree *entry, struct mistakes *mistakes);
-/* Checks `array` and `beams`. */
+/* Does what job_check() does for `array`, `beams`, beam_weights and the centres of products. */
 void job_array_check(struct tree *root, struct mistakes *mistakes);
 
-/* Replaces each divided dedispersion by an entry for each of its ranges. The same job was read
- * before, without mistakes; this tree is not yet checked against the tables. Fails with DEVICE
- * (memory). */
+/* Replaces each divided dedispersion of `root` by an entry for each of its ranges. The same job was
+ * read before, without mistakes; this tree is not yet checked against the tables. Fails with DEVICE
+ * (memory); the tree is then for tree_destroy() alone. */
 status_t job_divide(struct tree *root, const struct job_division *division);
 
 #endif

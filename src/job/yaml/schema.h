@@ -124,8 +124,9 @@ struct schema {
  * and marks the nodes that have them; a value that is wrong leaves its default. Brings the tree
  * into one form: a single entry becomes a list of one, a list a mapping where `list_key` says so,
  * auto and empty optional mappings are dropped, numbers are written in one form, without units.
- * Mappings have at most 32 different keys. Fails with DEVICE (memory). Afterwards, also when it
- * failed, what *out owns is for schema_free(). */
+ * Mappings have at most 32 different keys. Mistakes are no failure: mistakes_report() is asked.
+ * Fails with DEVICE (memory). Afterwards, also when it failed, what *out owns is for schema_free().
+ */
 status_t schema_fill(struct tree *root, const struct schema *rows, struct mistakes *mistakes,
                      void *out);
 
@@ -135,13 +136,14 @@ status_t schema_fill(struct tree *root, const struct schema *rows, struct mistak
 void schema_require(struct mistakes *mistakes, struct tree *node, const struct schema *rows,
                     const char *key);
 
-/* Frees the texts and lists that `out` owns. Pointers to them stay in it. */
+/* Frees the texts and lists that the struct `out`, filled by `rows`, owns. Pointers to them stay in
+ * it: not to be called twice. */
 void schema_free(const struct schema *rows, void *out);
 
 /* Stores the value of `text` at `at`, by a row of a single value (no list, no mapping); numbers
  * have no unit. The caller frees the copy of a SCHEMA_TEXT, and one that was at `at` before. *ok =
- * 0 if the text is wrong, perhaps with a reason in `message` (MISTAKE_BYTES, "" before the call);
- * the value is then undefined. Fails with DEVICE (memory). */
+ * 1; 0 if the text is wrong, perhaps with a reason in `message` (MISTAKE_BYTES, "" before the
+ * call); the value is then undefined, a SCHEMA_TEXT unchanged. Fails with DEVICE (memory). */
 status_t schema_store(const struct schema *row, const char *text, void *at, char *message, int *ok);
 
 /* Writes the values that `row` allows: "a whole number from 1 to 16", "one of peak, none". Returns

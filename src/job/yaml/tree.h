@@ -25,20 +25,24 @@ struct mistakes {
 
 /* Adds one mistake. `set` is the override of the command line in which it stands, or NULL: then it
  * stands in `line` of the file (0: nowhere in particular). `key` is the dotted path of the key that
- * is wrong, or NULL. */
+ * is wrong, or NULL. After 1024 mistakes further ones are only counted; the message is cut to
+ * MISTAKE_BYTES - 1 bytes. A lack of memory shows in mistakes_report(). */
 void mistakes_add(struct mistakes *mistakes, const char *set, uint32_t line, const char *key,
                   const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* Adds a mistake at the dotted `path` from `node` on (NULL: at `node`). The end of the path may be
- * missing. Marks the last node of it that exists as bad. */
+ * missing. The message is as for mistakes_add(). Marks the last node of it that exists as bad
+ * (is_bad), and takes its line. */
 void mistakes_at(struct mistakes *mistakes, struct tree *node, const char *path, const char *format,
                  ...) __attribute__((format(printf, 4, 5)));
 
-/* Does mistakes_at() if `is_wrong`. */
+/* If `is_wrong`, adds a mistake at `path` from `node` on, and marks the node, as mistakes_at()
+ * does; else does nothing. */
 void mistakes_if(int is_wrong, struct mistakes *mistakes, struct tree *node, const char *path,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* Adds the mistake that a list of two numbers (NULL: none) ends before it begins, at node `at`. */
+/* Adds the mistake that a list of two numbers (NULL: none) ends before it begins, at node `at`;
+ * nothing if it does not. */
 void mistakes_if_descends(struct mistakes *mistakes, struct tree *list, struct tree *at);
 
 /* Notes the status of work that a mistake's message needed, such as text_add(): the first failure
@@ -47,11 +51,12 @@ void mistakes_keep(struct mistakes *mistakes, status_t st);
 
 /* Fails with USAGE and one message that contains at most the first 40 mistakes in the order of
  * lines, those of overrides last, and the number of the others; with the first failure that
- * mistakes_keep() got; with DEVICE (memory). Returns OK if there is neither.
- */
+ * mistakes_keep() got instead; with DEVICE (memory, also while mistakes were added). Returns OK if
+ * there is neither. */
 status_t mistakes_report(const struct mistakes *mistakes);
 
-void mistakes_free(struct mistakes *mistakes); /* leaves {0} */
+/* Frees the list and its messages, and leaves none counted; `file` and `status` stay. */
+void mistakes_free(struct mistakes *mistakes);
 
 enum tree_kind { TREE_VALUE, TREE_LIST, TREE_MAPPING };
 
@@ -74,19 +79,19 @@ struct tree {
     size_t nchildren;
 };
 
-/* Creates a node without children. `text` (copied) is the text of a value. Fails with DEVICE
- * (memory). */
+/* Creates a node without children, for tree_destroy() or tree_add(). `text` (copied) is the text of
+ * a value, else NULL. Fails with DEVICE (memory), and leaves *out unchanged. */
 status_t tree_new(enum tree_kind kind, const char *text, struct tree **out);
 
 /* Appends *child, which belongs to `parent` from then on: *child becomes NULL. `key` (copied) is
- * NULL in a list. Fails with DEVICE (memory). */
+ * NULL in a list. Fails with DEVICE (memory): *child stays the caller's. */
 status_t tree_add(struct tree *parent, const char *key, struct tree **child);
 
-/* Appends a value without quotes, which stands where its parent does. Fails with DEVICE
- * (memory). */
+/* Appends a value without quotes, which stands where its parent does; `key` (NULL in a list) and
+ * `text` are copied. Fails with DEVICE (memory), and adds nothing. */
 status_t tree_add_value(struct tree *parent, const char *key, const char *text);
 
-/* Gives a value another text. Fails with DEVICE (memory). */
+/* Gives a value another text, a copy. Fails with DEVICE (memory), and leaves the old one. */
 status_t tree_set_text(struct tree *node, const char *text);
 
 /* tree_replace(): puts *child, which has no key, in the place of the child `index`, under its key;
@@ -95,7 +100,8 @@ status_t tree_set_text(struct tree *node, const char *text);
 void tree_replace(struct tree *parent, size_t index, struct tree **child);
 void tree_remove(struct tree *parent, size_t index);
 
-/* Turns `node` into a list whose only entry is what it was. Fails with DEVICE (memory). */
+/* Turns `node` into a list whose only entry is what it was; it keeps its place, key and row. Fails
+ * with DEVICE (memory), and changes nothing. */
 status_t tree_wrap(struct tree *node);
 
 /* Returns the first member `key` of a mapping; NULL if there is none or `node` is no mapping. */
@@ -105,7 +111,7 @@ struct tree *tree_member(const struct tree *node, const char *key);
  * there is none, or `from` is NULL. */
 struct tree *tree_at(struct tree *from, const char *path);
 
-/* Returns likewise a list; NULL if the node is none. */
+/* Returns the node at a dotted path, as tree_at() does, if it is a list; else NULL. */
 struct tree *tree_list(struct tree *from, const char *path);
 
 /* Returns entry i of the list at a dotted path; NULL after the last, or if there is no list. */
@@ -115,7 +121,7 @@ struct tree *tree_entry(struct tree *from, const char *path, size_t i);
  * it is in has a mistake. */
 const char *tree_value(struct tree *from, const char *path);
 
-/* Returns whether the text of tree_value() is `text`. */
+/* Returns whether there is a text at a dotted path (tree_value()), and it is `text`. */
 int tree_says(struct tree *from, const char *path, const char *text);
 
 /* Returns the number at a dotted path, or `otherwise` if tree_value() is NULL or no number. */
@@ -125,11 +131,11 @@ double tree_number(struct tree *from, const char *path, double otherwise);
 size_t tree_count(struct tree *from, const char *path);
 
 /* Reads a whole number: digits (at most 2^64 - 1), or a number such as 1e6 whose value is whole (0
- * to 2^53). Returns 0 when it is none or larger, and leaves *value unchanged. */
+ * to 2^53). Returns 1; 0 when it is none or larger, and leaves *value unchanged. */
 int tree_parse_whole(const char *text, uint64_t *value) __attribute__((warn_unused_result));
 
-/* Reads a number: digits, sign, point and exponent. Returns 0 when it is none, and leaves *value
- * unchanged. */
+/* Reads a finite number: digits, sign, point and exponent. Returns 1; 0 when it is none, and leaves
+ * *value unchanged. */
 int tree_parse_number(const char *text, double *value) __attribute__((warn_unused_result));
 
 /* Appends the dotted path of `node`, after a dot if `out` is not empty; of the root nothing. Fails
@@ -140,7 +146,8 @@ status_t tree_path(const struct tree *node, struct text *out);
 int tree_is_empty(const struct tree *node);
 
 /* Makes a deep copy that may use *budget nodes, and subtracts them; *out = NULL if these are too
- * few. Its root has no key and no parent, its nodes no rows. Fails with DEVICE (memory). */
+ * few, which is no failure. Its root has no key and no parent, its nodes no rows. tree_destroy()
+ * frees it. Fails with DEVICE (memory): *out is NULL. */
 status_t tree_copy(const struct tree *node, size_t *budget, struct tree **out);
 
 /* Frees a node and all below it, which no parent may contain any more; takes NULL. */
@@ -152,9 +159,9 @@ SCOPED_END(tree_destroy, struct tree *)
 /* Returns the node that is written in the place of a node: mostly itself; NULL: nothing. */
 typedef const struct tree *(*tree_pick)(const struct tree *node, const void *arg);
 
-/* Appends `root` as YAML in block style, its nodes as `pick` says (NULL: all as they are). The text
- * depends on kinds, keys and values alone: not on how they were quoted, indented or commented.
- * Fails with DEVICE. */
+/* Appends `root` as YAML in block style, its nodes as `pick` says, called with `arg` (NULL: all as
+ * they are). The text depends on kinds, keys and values alone: not on how they were quoted,
+ * indented or commented. Fails with DEVICE (memory). */
 status_t tree_write(const struct tree *root, tree_pick pick, const void *arg, struct text *out);
 
 /* Appends a text in double quotes. Fails with DEVICE (memory). */
