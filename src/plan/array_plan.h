@@ -21,9 +21,9 @@ struct array_lines {
 };
 
 /* Appends lines "  NAME  TEXT": baselines of two or more stations; with delays, for each direction
- * below 8 the delays of the stations at both ends of the observation and the largest drift, and the
- * losses of amplitude, 1 - sinc(x): by the delay that is left across a channel, and by the drift of
- * the phase within a spectrum. Fails with DEVICE (memory). */
+ * below 8, from lines->first on, the delays of the stations at both ends of the observation and the
+ * largest drift, and the losses of amplitude, 1 - sinc(x): by the delay that is left across a
+ * channel, and by the drift of the phase within a spectrum. Fails with DEVICE (memory). */
 status_t array_lines_add(const struct array_lines *lines, struct text *out);
 
 /* Frequencies of a bank's channels on the sky, in one coarse channel. */
@@ -61,11 +61,13 @@ struct array_plan {
     float *factors;          /* [beams][stations][2]: 0 for flagged stations; NULL: none is */
 };
 
-/* Plans the delays of a job with `array`; *out = NULL for others. The archive is work->archive, and
- * the filters of `work` are known. Fails with DATA: stations that the table or its delays lack;
- * with USAGE: an archive without stations, or without a start where delays change with time; a
- * source that the file of delays lacks; only flagged stations for beams; delays that are longer
- * than the observation; with DEVICE (memory). */
+/* Plans the delays of a job with `array`; *out = NULL for others, and on failure. The archive is
+ * work->archive, and the filters of `work` are known. The plan points into work->job, which must
+ * outlive it. Fails with DATA: stations that the table or its delays lack; packed files of the
+ * array that are damaged; with USAGE: an archive without stations, or without a start where delays
+ * change with time; a source that the file of delays lacks, or a file that does not cover the
+ * observation; dates, or more than 2^20 intervals of delays; only flagged stations for beams;
+ * delays that are longer than the observation; with DEVICE (memory). */
 status_t array_plan_create(const struct channelise_plan *work, struct array_plan **out);
 /* Settles cells, bands, gains and grids, when units are known. Fails with USAGE: an order of
  * channels whose frequencies do not ascend; filter banks whose cells would differ; with DEVICE
@@ -74,8 +76,9 @@ status_t array_plan_settle(struct array_plan *plan, const struct channelise_plan
 void array_plan_destroy(struct array_plan *plan); /* takes NULL */
 SCOPED_END(array_plan_destroy, struct array_plan *)
 
-/* Computes the time `more` / 2 samples after sample `at` of the filter banks' input: seconds after
- * sample 0 of the observation, as two doubles whose sum is the time (delay_at()). */
+/* Computes the time `more` / 2 samples after sample `at` of the filter banks' input, numbered as in
+ * the observation: seconds after sample 0 of the observation, as two doubles whose sum is the time
+ * (delay_at()). */
 void array_plan_time(const struct channelise_plan *work, uint64_t at, uint64_t more,
                      double seconds[2]);
 
@@ -85,13 +88,14 @@ static inline double array_plan_part(double turns)
     return turns - ((turns + 0x1.8p52) - 0x1.8p52);
 }
 
-/* Returns the delay in seconds of a station towards the array's centre, geometry, cable and clock
- * together, at a time of array_plan_time(). Without a centre, returns the delay of cable and clock
- * alone. */
+/* Returns the delay in seconds of a station, by its number among the selected ones, towards the
+ * array's centre, geometry, cable and clock together, at a time of array_plan_time(). Without a
+ * centre, returns the delay of cable and clock alone. */
 double array_plan_delay(const struct array_plan *plan, uint32_t station, const double seconds[2]);
 
-/* Returns likewise the delay towards beam `beam`. Numbers after the last beam are the centres of
- * the products. A beam or product without a direction of its own has the array's centre. */
+/* Returns likewise the delay towards beam `beam` of the job. Numbers after the last beam are the
+ * centres of the products. A beam or product without a direction of its own has the array's centre.
+ */
 double array_plan_beam_delay(const struct channelise_plan *work, uint32_t beam, uint32_t station,
                              const double seconds[2]);
 
@@ -113,7 +117,7 @@ uint64_t array_plan_cell_end(const struct array_plan *plan, uint64_t from);
 
 /* Computes the whole samples of streams first_stream .. first_stream + streams - 1, of the selected
  * ones, for units from `from` to the end of their cell. They are counted from plan->least: sample n
- * of stream first_stream + i is the archive's sample n + least + shifts[i].
+ * of stream first_stream + i is the archive's sample n + least + shifts[i]. All 0 with filters.
  *
  *   shifts   uint64 [streams] */
 void array_plan_shifts(const struct array_plan *plan, const struct channelise_plan *work,
@@ -128,13 +132,14 @@ uint32_t array_plan_stream(const struct array_plan *plan, const struct channelis
  */
 int array_plan_is_flagged(const struct array_plan *plan, uint32_t station);
 
-/* Computes the phases of spectra first .. first + count - 1 of a bank, in one cell, towards the
- * array's centre (direction 0), or 1 + a direction of array_plan_beam_delay():
+/* Computes the phases, in turns, of spectra first .. first + count - 1 of a bank, in one cell,
+ * towards the array's centre (direction 0), or 1 + a beam of array_plan_beam_delay():
  *
  *   turns   float [count][stations][coarse][2]: of the first channel that is kept, in -0.5 .. 0.5,
  *           and from one channel to the next
  *
- * so that a plane wave from the array's direction has the same phase in all stations. */
+ * so that a plane wave from the array's direction has the same phase in all stations. Follows
+ * array_plan_settle(). */
 void array_plan_turns(const struct array_plan *plan, const struct channelise_plan *work,
                       uint32_t bank, uint32_t direction, uint64_t first, uint64_t count,
                       float *turns);

@@ -17,9 +17,10 @@ struct beams_plan {
     struct between_spec spec[JOB_BANKS]; /* of each bank, for all beams */
 };
 
-/* Plans the beams of a job with `beams`; *out = NULL for others. work->array and `seen` are known.
- * Fails with USAGE: no stations, beams that are there already, names of some beams only; with
- * DEVICE (memory). */
+/* Plans the beams of a job with `beams`; *out = NULL for others, and on failure. work->array and
+ * `seen` are known; job and `seen` must outlive the plan. Fails with USAGE: no `array` or no
+ * stations, several beams in the archive's selection, names of some beams only; with DEVICE
+ * (memory). */
 status_t beams_plan_create(const struct channelise_plan *work, struct beams_plan **out);
 /* Settles cells, weights and stages, when banks are known. Fails with USAGE: weights of other
  * channels than the banks make, a beam without stations; with DATA: other stations or polarisations
@@ -35,11 +36,12 @@ struct beams_step {
     double *delays; /* [2][beams][stations]; free() returns them */
     uint64_t next;  /* number of the step after it; 0: none yet */
 };
-/* Returns the beams of streams first_stream .. first_stream + streams - 1 of products. */
+/* Returns the beams of streams first_stream .. first_stream + streams - 1 of products, whole beams,
+ * without delays. `work` has beams. */
 struct beams_step beams_plan_group(const struct channelise_plan *work, uint32_t first_stream,
                                    uint32_t streams);
-/* Makes the step of these streams in the place of another, or of {0}. Fails with DEVICE (memory).
- */
+/* Makes the step of these streams in the place of another, whose delays it frees, or of {0}. Fails
+ * with DEVICE (memory): the step has no delays then. */
 status_t beams_plan_begin(const struct channelise_plan *work, uint32_t first_stream,
                           uint32_t streams, struct beams_step *step);
 
@@ -51,13 +53,15 @@ int beams_plan_between(const struct channelise_plan *work, uint32_t bank, enum b
                        struct between_spec *out);
 
 /* Sets the most floats of the turns of a block of `units` units, for products of `streams` streams:
- * of stations and of beams, as array_plan_turns() and beams_plan_turns() make them; 0: none. */
+ * floats[0] of stations, as array_plan_turns() makes them, floats[1] of beams, as
+ * beams_plan_turns(); 0: none. */
 void beams_plan_floats(const struct channelise_plan *work, uint32_t streams, uint64_t units,
                        uint64_t floats[2]);
 
 /* Computes the turns of the group's beams relative to the array's centre for the cells of spectra
- * first .. first + count - 1 of a bank: float [cells][beams][stations][coarse][2], as
- * between_run() takes them. They do not depend on the step. */
+ * first .. first + count - 1 of a bank: float [cells][beams][stations][coarse][2], of the first
+ * channel that is kept and from one to the next, as between_run() takes them. Moves `step`, of
+ * beams_plan_begin(), on for the next call; results do not depend on it. */
 void beams_plan_turns(const struct channelise_plan *work, uint32_t bank, uint64_t first,
                       uint64_t count, struct beams_step *step, float *turns);
 

@@ -21,11 +21,13 @@ struct budget_group {
     uint64_t overlaps;     /* spectra of a chunk, at least, for what neighbours share */
 };
 
-/* Measures the groups into which the work is cut. Fails with DEVICE (memory). */
+/* Measures the groups into which the work is cut (work->chunking); `overlaps` becomes 0. Fails with
+ * DEVICE (memory). */
 status_t budget_measure_group(const struct channelise_plan *work, struct budget_group *out);
 
-/* Return the units of the smallest block; and whether it fits the device memory that the job gives
- * a rank. Without such a limit it counts as fitting: opening the device shows the truth. */
+/* budget_least(): returns the units of the smallest block. budget_fits_device(): returns whether it
+ * fits, with two sets of buffers, the device memory that the job gives a rank. Without such a limit
+ * it counts as fitting: opening the device shows the truth. */
 uint64_t budget_least(const struct channelise_plan *work);
 int budget_fits_device(const struct channelise_plan *work, const struct budget_group *group);
 
@@ -37,8 +39,9 @@ uint64_t budget_slot_bytes(const struct channelise_plan *work, const struct budg
 uint64_t budget_block_bytes(const struct channelise_plan *work, const struct budget_group *group,
                             uint64_t spectra);
 
-/* Settles work->cache_bytes, for chunks of datasets, and work->unpackers. The cache holds a row of
- * chunks if it fits half of `memory`, with BUDGET_BASE_BYTES and the threads that decompress; else
+/* Settles work->cache_bytes, for chunks of datasets, and work->unpackers, the threads that
+ * decompress them: as many as fit an eighth of `memory` (bytes), 1 .. work->threads. The cache
+ * holds a row of chunks if it fits half of `memory`, with BUDGET_BASE_BYTES and these threads; else
  * the largest chunk, at least 1 MiB. */
 void budget_settle_cache(struct channelise_plan *work, uint64_t memory);
 
@@ -64,8 +67,8 @@ uint64_t budget_stated(const struct job *job, enum backend_kind backend, uint32_
  * backend computes on the cores itself, since waiting for more would take longer. */
 uint32_t budget_finishers(const struct channelise_plan *work);
 
-/* Estimates the device memory, in bytes, that one block of the smallest size needs. 0: the backend
- * has no memory of its own. Fails with DEVICE. */
+/* Estimates the device memory, in bytes, that one block of the smallest size needs, with one set of
+ * buffers. 0: the backend has no memory of its own. Fails with DEVICE (memory). */
 status_t budget_device_bytes(const struct channelise_plan *work, uint64_t *out);
 
 #endif

@@ -115,38 +115,43 @@ struct channelise_plan_cut {
     const struct product *judged; /* with those of this one, where that has flags */
 };
 
-/* Returns the backend for the job's filter banks. `settled` is what the job names, or AUTO means;
- * CPU replaces what AUTO means if that cannot make the channels, or the synthesis, the filter of
- * which the job has (synthesis_filter_make()). */
+/* Returns the backend for the job's filter banks. `settled` is what the job names, or AUTO means.
+ * If the job says AUTO, CPU replaces it where it cannot make the channels of a bank, or the
+ * synthesis, whose filter the job has (synthesis_filter_make()). */
 enum backend_kind channelise_plan_backend(const struct job *job, enum backend_kind settled);
 
 /* Plans a filter bank. `backend` is settled (not AUTO), `threads` of a rank is settled (>= 1). The
  * job has its coefficients (coefficients_read()), the filter of a synthesis
  * (synthesis_filter_make()), the files of an array (array_job_read() with this archive), and
  * numbers in place of widths and times (share_job_all() does all that). `cut` may be NULL. The job,
- * the archive and cut->judged must outlive it. Fails with USAGE: fewer raw spectra than taps, sizes
- * that do not fit, more channels than the backend makes, a memory budget that is too small (the
- * message gives the bytes), and all that the plans of filters, beams, arrays, visibilities and
- * products refuse; with DATA: a file of the job (coefficients, stations, delays, weights, a mask)
- * that is unreadable or does not fit the archive; with DEVICE, STOPPED. */
+ * the archive and cut->judged must outlive the plan. Main thread only: a mask that is a product is
+ * opened. Fails with USAGE: fewer raw spectra than taps, sizes that do not fit, more channels than
+ * the backend makes, more than MOST_OUTPUTS products of a bank, products that were begun in other
+ * chunks (cut->begun), more than CHUNK_MOST chunks, a memory budget that is too small (the message
+ * gives the bytes), and all that the plans of filters, beams, arrays, visibilities and products
+ * refuse; with DATA: a file of the job (coefficients, stations, delays, weights, droop, a mask)
+ * that is unreadable or does not fit the archive; with DEVICE (memory, descriptors, a backend that
+ * this build lacks); with STOPPED. */
 status_t channelise_plan_create(const struct job *job, const struct archive *archive,
                                 enum backend_kind backend, uint32_t threads,
                                 const struct channelise_plan_cut *cut,
                                 struct channelise_plan **out);
 void channelise_plan_destroy(struct channelise_plan *work); /* takes NULL */
 SCOPED_END(channelise_plan_destroy, struct channelise_plan *)
-/* Frees the coefficients of all banks, also those of products' specs (spec.bank.coeff), when they
- * are no longer needed. Takes NULL. */
+/* Frees the coefficients of all banks, when they are no longer needed. The pointers of products'
+ * specs (spec.bank.coeff) and of stages (channelise.coeff) then lead nowhere. Takes NULL; may be
+ * repeated. */
 void channelise_plan_drop_coefficients(struct channelise_plan *work);
 
-/* The bank that makes product i. */
+/* Returns the bank that makes product i. */
 static inline const struct channelise_plan_bank *
 channelise_plan_bank_of(const struct channelise_plan *work, uint32_t i)
 {
     return &work->banks[work->job->products[i].bank];
 }
 
-/* Whether product i sums the power of stations, beside beams: the filter bank makes it itself. */
+/* Returns whether product i sums the power of stations, beside beams: the filter bank makes it
+ * itself. */
 static inline int channelise_plan_is_apart(const struct channelise_plan *work, uint32_t i)
 {
     const struct job_product *job = &work->job->products[i];
@@ -172,14 +177,16 @@ static inline uint32_t channelise_plan_taken(const struct channelise_plan *work,
     return work->beams ? work->seen->nstreams : streams;
 }
 
-/* Returns these streams of a chunk. */
+/* Returns the streams of which the filter banks take the spectra for a chunk: its own, with beams
+ * all. */
 static inline struct stream_set channelise_plan_streams(const struct channelise_plan *work,
                                                         const struct chunk *chunk)
 {
     return work->beams ? stream_range(0, work->seen->nstreams) : chunk_streams(chunk);
 }
 
-/* Returns the streams of the archive that are read for a chunk. */
+/* Returns the streams of the archive that are read for a chunk: as channelise_plan_streams(), or
+ * the channels from which a synthesis makes these. */
 struct stream_set channelise_plan_read(const struct channelise_plan *work,
                                        const struct chunk *chunk);
 
@@ -212,7 +219,7 @@ static inline uint64_t channelise_plan_rows(const struct channelise_plan *work, 
     return begins ? max_u64(ends - 1, 1) : ends;
 }
 
-/* Returns the units of all streams together in a block. */
+/* Returns the units of all streams together in a block: block_spectra x group_streams. */
 uint64_t channelise_plan_block(const struct channelise_plan *work);
 
 /* Returns the threads that this rank should use, at least 1: the job's; or OMP_NUM_THREADS, if that
@@ -220,15 +227,17 @@ uint64_t channelise_plan_block(const struct channelise_plan *work);
  * machine unless they are bound apart, but no more than its share of machine_processors(). */
 uint32_t channelise_plan_threads(const struct job *job, int local_size);
 
-/* Appends notes on the plan for the user (things dropped, surprising defaults), as lines. Fails
- * with USAGE (a start that is no date of UTC), DEVICE (memory). */
+/* Appends notes on the plan for the user (things dropped, surprising defaults), as lines. Warns of
+ * stored samples of blocks that lack packets, if a product is voltages. Fails with USAGE (a start
+ * that is no date of UTC; coefficients without gain at the centre of a channel), DEVICE (memory).
+ * Banks have their coefficients still. */
 status_t channelise_plan_notes(const struct channelise_plan *work, struct text *out);
 
 /* ---- samples that a block is made of, through the filters before the filter banks, if any ---- */
 
 /* Computes the inputs of the spectra of all banks in units first .. first + count - 1: samples of
  * each stream of the archive (rows[0]), numbered from the observation's first, and rows that each
- * of the filter_plan_count() stages makes (rows[1] ...).
+ * of the filter_plan_count() stages makes (rows[1] ...). Later elements stay as they are.
  *
  *   rows   [FILTER_PLAN_ROWS]
  *
@@ -237,25 +246,25 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
 status_t channelise_plan_samples(const struct channelise_plan *work, uint64_t first, uint64_t count,
                                  int whole, struct overlap_rows *rows);
 
-/* Computes likewise the necessary inputs of spectra first .. first + count - 1 of one bank. Fails
- * with USAGE. */
+/* Computes likewise, into rows[FILTER_PLAN_ROWS], the necessary inputs of spectra first .. first +
+ * count - 1 of one bank. Fails with USAGE beyond 64 bits. */
 status_t channelise_plan_samples_of(const struct channelise_plan *work, uint32_t bank,
                                     uint64_t first, uint64_t count, struct overlap_rows *rows);
 
-/* Sets how a stage of bank i shares samples, for blocks of `units` units: the first bank's stage
- * unpacks samples for all that take them. */
+/* Sets in *spec how the stage of bank i shares samples (is_beside, most_samples), for blocks of
+ * `units` units: the first bank's stage unpacks samples for all that take them. */
 void channelise_plan_share_samples(const struct channelise_plan *work, uint32_t i, uint64_t units,
                                    struct channelise_spec *spec);
 
 /* Returns the samples of a unit, as the filter banks see them. */
 uint64_t channelise_plan_unit(const struct channelise_plan *work);
 
-/* Returns the samples that two neighbouring blocks both need; after filters that make rows in
- * grains, on average. */
+/* Returns the samples of the archive that two neighbouring blocks both need; after filters that
+ * make rows in grains, on average. */
 uint64_t channelise_plan_shared(const struct channelise_plan *work);
 
-/* Returns the samples of a stream that enter the filter banks for `units` units: rows of the last
- * filter. */
+/* Returns the maximum number of samples of a stream that enter the filter banks for `units` units:
+ * rows of the last filter. */
 uint64_t channelise_plan_inputs(const struct channelise_plan *work, uint64_t units);
 /* Returns the maximum number of samples of a stream that a block of `units` units reads, with those
  * that other stations alone need (array_plan_spread()). */

@@ -42,8 +42,8 @@ struct chunk_counts {
     uint64_t clipped; /* numbers that do not fit what they are stored in */
 };
 
-/* chunk_count(): chunks of an observation. chunk_groups(): groups of streams. chunk_at(): chunk
- * number index. */
+/* Return the number of chunks of an observation; of groups of streams; and chunk number `index`,
+ * below chunk_count(). */
 uint64_t chunk_count(const struct chunking *chunking);
 uint32_t chunk_groups(const struct chunking *chunking);
 struct chunk chunk_at(const struct chunking *chunking, uint64_t index);
@@ -54,9 +54,9 @@ int chunk_is_same_cut(const struct chunking *a, const struct chunking *b);
 /* Returns how many spectra the block that begins at spectrum `from` (inside the chunk) has. */
 uint64_t chunk_block(const struct chunking *chunking, const struct chunk *chunk, uint64_t from);
 
-/* Returns the share of `streams` streams in `whole` bytes of a product's row, which all streams
- * make. If a part of the streams makes no whole bytes, groups have more streams (struct
- * channelise_plan, groups). */
+/* Returns the share of `streams` streams in `whole` bytes (or other units) of a product's row,
+ * which all streams make, rounded down. If a part of the streams makes no whole bytes, groups have
+ * more streams (struct channelise_plan, groups). */
 uint64_t chunk_share(const struct chunking *chunking, uint64_t whole, uint32_t streams);
 
 /* How streams make a row: a line for each of `ifs` ifs, or columns that `column` streams make (else
@@ -110,7 +110,8 @@ static inline struct stream_set chunk_streams(const struct chunk *chunk)
     return (struct stream_set){chunk->first_stream, chunk->streams, chunk->run, chunk->stride};
 }
 
-/* Returns the smallest number of rows such that rows * row_bytes is a multiple of `page`. */
+/* Returns the smallest number of rows such that rows * row_bytes is a multiple of `page`; row_bytes
+ * >= 1. 0 for page 0. */
 uint64_t chunk_row_quantum(uint64_t row_bytes, uint64_t page);
 
 #endif

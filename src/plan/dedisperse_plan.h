@@ -68,24 +68,30 @@ struct dedisperse_plan {
 
 /* Plans a dedispersion. `backend` is settled, `threads` >= 1; `begun`: chunks as an earlier run has
  * cut them, or NULL. `job` and `fbh5` must outlive it. `number`: which of the job's dedispersions;
- * it is not one that is yet to be divided (dm.is_divided, share_job_all()).
- * Fails with USAGE: missing DMs, ifs or channels, delays longer than the observation, more than
- * 2^32 - 1 outputs of a DM, `begun` with other DMs or outputs, more chunks than CHUNK_MOST, a
- * memory budget that is too small (the message gives the bytes needed); with DATA: fewer than two
- * channels, or frequencies that are not above 0; with DEVICE (memory). */
+ * it is not one that is yet to be divided (dm.is_divided, share_job_all()). Warns of a search whose
+ * threshold noise alone exceeds often.
+ *
+ * Fails with USAGE: missing DMs, ifs or channels, ifs that have no sum, a mask that leaves no
+ * channel, a constant that is none, a filterbank of another coherent DM than the job's, what
+ * dispersion_settle() and dispersion_tolerant() refuse, delays longer than the observation, too few
+ * times to search or to add up, more than 2^32 - 1 outputs of a DM, `begun` with other DMs or
+ * outputs, more chunks than CHUNK_MOST, a memory budget that is too small (the message gives the
+ * bytes needed); with DATA: fewer than two channels, or frequencies that are not above 0; with
+ * DEVICE (memory). */
 status_t dedisperse_plan_create(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
                                 enum backend_kind backend, uint32_t threads,
                                 const struct chunking *begun, struct dedisperse_plan **out);
 void dedisperse_plan_destroy(struct dedisperse_plan *dedispersion); /* takes NULL */
 SCOPED_END(dedisperse_plan_destroy, struct dedisperse_plan *)
 
-/* Describes the filterbank that a power product of the work will be; *out is for fbh5_destroy().
- * Fails with USAGE (channels that are not above 0 Hz), DEVICE (memory). */
+/* Describes the filterbank that power product `product` of the work will be, not yet written; *out
+ * is for fbh5_destroy(). Fails with USAGE (channels that are not above 0 Hz), DEVICE (memory). */
 status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t product,
                                  struct fbh5 **out);
 
-/* Neighbouring DMs: their delays counted from the minimum of them, `base`. dm_group_create()
- * computes those of DMs first .. first + count - 1. Fails with DEVICE (memory). */
+/* Neighbouring DMs: their delays, in samples, counted from the minimum of them, `base`.
+ * dm_group_create() computes those of DMs first .. first + count - 1, count >= 1; dm_group_free()
+ * frees them. Fails with DEVICE (memory). */
 struct dm_group {
     struct dispersion delays;
     struct subbands steps;
@@ -107,27 +113,31 @@ uint32_t dm_group_delay(const struct dedisperse_plan *dedispersion, const struct
                         uint32_t dm, uint32_t channel);
 
 /* Returns the specification of the backend's stage for a group, for runs of at most `samples`
- * outputs of each DM. It points into plan and group, which must outlive it. */
+ * outputs of each DM; its shape is left to the model of the backend. It points into plan and group,
+ * which must outlive it. */
 struct dedisperse_spec dedisperse_plan_stage(const struct dedisperse_plan *dedispersion,
                                              const struct dm_group *group, uint64_t samples);
 
 /* Returns the bytes of the buffer in which a reader adds up rows of the file; 0: it needs none. */
 uint64_t dedisperse_plan_bounce(const struct dedisperse_plan *dedispersion);
 
-/* Applies the job's steps before dedispersion to one sample, whose ifs and times are added up.
+/* Applies the job's steps before dedispersion, if any, in place to one sample, whose ifs and times
+ * are added up.
  *
- *   sums   [nchannels of the filterbank] */
+ *   sums   double [nchannels of the filterbank] */
 void dedisperse_plan_step(const struct dedisperse_plan *dedispersion, double *sums);
 
 /* Returns whether the sums of a DM are nothing but rounding: the mean of all channels was taken
  * off, and these, but for those of the mask, have one delay. */
 int dedisperse_plan_is_level(const struct dedisperse_plan *dedispersion, uint32_t dm);
 
-/* Returns the maximum number of outputs that a block of `block` outputs makes, including those that
- * its boxes and its noise extend over, rounded up to a length that suits the backend's search. */
+/* Returns the maximum number of outputs that a block of `block` outputs makes. Where the backend
+ * searches (bursts.is_whole), these include those that its boxes extend over, rounded up to a
+ * multiple of 64; else it is `block`. */
 uint64_t dedisperse_plan_made(const struct dedisperse_plan *dedispersion, uint64_t block);
 
-/* Returns the times of each DM of a chunk that a search holds at a time. */
+/* Returns the times of each DM of a chunk that a search holds at a time; of a plan with a search.
+ */
 uint64_t dedisperse_plan_held(const struct dedisperse_plan *dedispersion);
 
 /* Returns the sets of buffers that a rank has. */
@@ -135,11 +145,13 @@ uint32_t dedisperse_plan_slots(enum backend_kind backend);
 
 /* ---- For the plan's own files ---- */
 /* Computes minimum and maximum delay of every DM (each.least, each.most), and of them `overlap`;
- * and the CRC of the table of delays. Fails with DEVICE (memory). */
+ * and the CRC of the table of delays. `delays`, and in two steps `steps`, are settled. Fails with
+ * DEVICE (memory). */
 status_t dm_ranges_create(struct dedisperse_plan *dedispersion);
 
-/* Settles chunks, blocks and memory. Fails with USAGE: `begun` (or NULL) with other DMs or outputs,
- * a memory budget that is too small, more than CHUNK_MOST chunks. */
+/* Settles `mode`, chunks, blocks, bursts.is_whole, the bytes read, and memory. Fails with USAGE:
+ * `begun` (or NULL) with other DMs or outputs, a memory budget that is too small, more than
+ * CHUNK_MOST chunks. */
 status_t dedisperse_plan_cut(struct dedisperse_plan *dedispersion, const struct chunking *begun);
 
 #endif

@@ -44,10 +44,10 @@ const struct job_filter *filter_coefficients_of(const struct job *job, uint32_t 
 
 /* Makes the coefficients of filter `number` of the job: designed, or those of its file, which have
  * been read (input/coefficients.h); without either, one that changes nothing. The filter must not
- * be one for dispersion. Fails with USAGE, naming file and key: edges outside of the band, edges on
- * the sky of several coarse channels, a design of more than FIR_MOST_TAPS coefficients, decimation
- * that aliases the passband, unless the job allows that; as filter_coefficients_deripple(); with
- * DEVICE (memory). */
+ * be one for dispersion. filter_coefficients_free() frees *out. Fails with USAGE, naming file and
+ * key: edges outside of the band, edges on the sky of several coarse channels, a design of more
+ * than FIR_MOST_TAPS coefficients, decimation that aliases the passband, unless the job allows
+ * that; as filter_coefficients_deripple(); with DEVICE (memory). */
 status_t filter_coefficients_make(const struct job *job, uint32_t number,
                                   const struct sky_band *band, struct filter_coefficients *out);
 void filter_coefficients_free(struct filter_coefficients *coefficients); /* leaves {0} */

@@ -37,21 +37,23 @@ struct filter_plan {
 /* Rows on the way: samples of the archive, those of a synthesis, of each filter. */
 enum { FILTER_PLAN_ROWS = JOB_FILTERS + 2 };
 
-/* Plans the filters. `archive` and `job` must outlive it; the job's coefficients have been read
- * (input/coefficients.h), its synthesis filter is made (synthesis_filter_make()). `backend` is
+/* Plans the filters. `archive` and `job` must outlive the plan; the job's coefficients have been
+ * read (input/coefficients.h), its synthesis filter is made (synthesis_filter_make()). `backend` is
  * settled, `threads` >= 1. `choices` [filters of the plan]: as they were settled, NULL: by rule. A
- * job of voltages without filters gets one that changes nothing. Sets NULL for a job without any,
- * and on failure. Fails with USAGE: what filter_coefficients.h refuses; fewer samples than taps; of
- * dispersion no frequencies, voltages that were dedispersed before, edges out of range, a chirp
- * longer than the observation; channels that a synthesis cannot take (stage_plan.h); a method that
- * cannot do a filter; with DEVICE (memory, or a backend that this build lacks). */
+ * job of voltages without filters or synthesis gets a filter that changes nothing. Sets NULL for a
+ * job without any, and on failure. Fails with USAGE: what filter_coefficients_make() and
+ * synthesis_plan_create() refuse; fewer samples than taps; a decimation that keeps none; of
+ * dispersion no frequencies, a constant that is none, voltages that were dedispersed before, edges
+ * out of range, what chirp_check() refuses, a chirp longer than the observation or than
+ * CHIRP_MOST_TAPS; a method that cannot do a filter; with DEVICE (memory, or a backend that this
+ * build lacks). */
 status_t filter_plan_create(const struct job *job, const struct archive *archive,
                             enum backend_kind backend, uint32_t threads,
                             const struct filter_choice *choices, struct filter_plan **out);
 void filter_plan_destroy(struct filter_plan *plan); /* takes NULL */
 SCOPED_END(filter_plan_destroy, struct filter_plan *)
 
-/* Returns the voltages after the last filter. */
+/* Returns the voltages after the last filter. The plan owns them. */
 const struct archive *filter_plan_seen(const struct filter_plan *plan);
 
 /* Return the coding of the input samples, and the number of input streams that become one (1 for

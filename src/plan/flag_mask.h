@@ -21,8 +21,10 @@
 
 typedef struct flag_mask flag_mask_t;
 
-/* Reads a mask for cells as `spec` says, of all channels that the bank makes. Main thread only.
- * Fails with DATA: file, line or dataset, expected value; with DEVICE, STOPPED. */
+/* Reads a mask for cells as `spec` says, of all channels that the bank makes; keeps neither path
+ * nor spec. Main thread only. Fails with DATA: file, line or dataset, expected value; a product
+ * without a start where the archive has one, or the reverse; with DEVICE (memory, descriptors),
+ * STOPPED. */
 status_t flag_mask_create(const char *path, const struct product_spec *spec, flag_mask_t **out);
 void flag_mask_destroy(flag_mask_t *mask); /* takes NULL */
 SCOPED_END(flag_mask_destroy, flag_mask_t *)
@@ -38,9 +40,9 @@ struct flag_mask_part {
 
 /* Sets FLAG_MASK where a part of row `cell` of cells, counted from the product's first, is masked;
  * other flags stay. Not for several threads at once. Fails with DATA if the flags of a product
- * cannot be read.
+ * cannot be read: some may be set then.
  *
- *   flags   uint8 [ifs][channels] */
+ *   flags   uint8 [part->ifs][part->channels] */
 status_t flag_mask_mark(flag_mask_t *mask, uint64_t cell, const struct flag_mask_part *part,
                         unsigned char *flags);
 

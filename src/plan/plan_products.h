@@ -4,13 +4,18 @@
 
 #include "plan/channelise_plan.h"
 
-/* Returns the backend's output for a product: of flagged power its cells. */
+/* Returns the backend's output for a product: its quantity, and the spectra of a row, of flagged
+ * power those of a cell. `bits` are 0: not rounded. */
 struct channelise_output plan_ifs_output(const struct job_product *job);
 
 /* Settles work->products (but the coefficients), work->groups.quantum and groups.coarse, and bits
- * of the banks' outputs. Banks, rows and weights are settled already. Fails with USAGE: fewer
- * spectra than a dump has, channels that there are not, sizes that do not fit; with DATA, DEVICE,
- * STOPPED. */
+ * of the banks' outputs. Banks, rows and weights are settled already. Main thread only
+ * (flag_mask_create()). Fails with USAGE: fewer spectra than a dump has, channels that there are
+ * not, an average that does not divide them, sizes that do not fit, polarisations or sums that the
+ * archive does not allow, a format that cannot state the channels or ifs, a droop through which
+ * nothing passes, and as visibilities_plan_create(); with DATA: a file of weights, droop or a mask;
+ * with DEVICE (memory, descriptors), STOPPED. What is settled is freed with `work`, also after a
+ * failure. */
 status_t plan_products_settle(struct channelise_plan *work);
 
 /* Return how streams make rows of a product of a filter bank: of its numbers, weights, and cells.
@@ -31,8 +36,8 @@ uint64_t plan_products_squares_bytes(const struct channelise_plan *work, uint32_
  * channels make a row (pipeline/finish/finish.h), or rows are rounded. */
 int plan_products_is_changed(const struct channelise_plan *work, uint32_t i);
 
-/* Whether the backend rounds the rows of product i: the first block's scales, which are known,
- * apply to all, and no later step changes them. */
+/* Returns whether the backend rounds the rows of product i: the first block's scales, which are
+ * known, apply to all, and no later step changes them. */
 int plan_products_rounds(const struct channelise_plan *work, uint32_t i);
 
 /* Returns the numbers of a row of the product that `streams` streams make: lines; for spectra,

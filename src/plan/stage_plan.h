@@ -29,7 +29,8 @@ struct stage_kind {
     /* Returns the bytes of that memory that blocks of at most max_rows rows need. */
     uint64_t (*bytes)(enum backend_kind backend, const struct stage_plan *plan, uint32_t nstreams,
                       uint64_t max_rows, enum stage_memory memory);
-    /* *out is a stage (compute/backend.h). Fails with DEVICE. */
+    /* *out is a stage (compute/backend.h). Fails with USAGE (more than the backend does), DEVICE.
+     */
     status_t (*create)(backend_t *backend, const struct stage_plan *plan, uint32_t nstreams,
                        uint64_t max_rows, void **out);
 };
@@ -38,14 +39,15 @@ struct stage_kind {
 struct sample_coding stage_plan_coding(const struct archive *in);
 
 /* Parts of all stages' plans. stage_plan_see(): sets `seen`, the voltages that leave the stage,
- * from those that come in, whose arrays it shares; offset_seconds is added to theirs; rows are
- * settled. stage_plan_see_gaps(): then sets the gaps of `seen`, which are rows that are made of
- * gaps alone; reach and fan are settled, too. Fails with USAGE (rows beyond 64 bits), DEVICE
- * (memory). stage_plan_free(): frees the stage's own arrays. */
+ * floats in volts without gaps, from those that come in, whose arrays it shares; offset_seconds is
+ * added to theirs; rows are settled. stage_plan_see_gaps(): then sets the gaps of `seen`, which are
+ * rows that are made of gaps alone; reach and fan are settled, too. Fails with USAGE (rows beyond
+ * 64 bits), DEVICE (memory). stage_plan_free(): frees the stage's own arrays, also after a failure.
+ */
 void stage_plan_see(const struct archive *in, int is_complex, double sample_rate_hz,
                     double offset_seconds, struct stage_plan *plan);
 status_t stage_plan_see_gaps(const struct archive *in, struct stage_plan *plan);
-void stage_plan_free(struct stage_plan *plan); /* takes {0}; call it once */
+void stage_plan_free(struct stage_plan *plan); /* takes {0}; leaves the pointers: call it once */
 
 /* The first stage of a job with `synthesise`, worked out: what each sample of a stream is made of,
  * and the voltages that it leaves, as if an archive held them (as filter_plan.h has it).
@@ -71,16 +73,20 @@ struct synthesis_bank {
     uint32_t own_points, own_taps;
 };
 
-/* Returns the lower edge of the channels of coarse channel `group`, in Hz. */
+/* Returns the sky frequency of the lower edge of the first channel of coarse channel `group`, in
+ * Hz. */
 double synthesis_bank_low(const struct synthesis_bank *bank, const struct archive *archive,
                           uint32_t group);
 
 /* The synthesis filter of a job: the dual (dsp/fir/dual.h) of the prototype that made its channels,
  * which the archive or a file says. Rank 0 makes it and packs it; the others unpack. */
-/* Gives job->synthesise its filter, if there is a `synthesise`. Fails with USAGE: real samples,
- * fewer than 2 channels, channels that are not one spacing apart, or that are not alike in all
- * coarse channels; a prototype that is not said, or does not fit; an accuracy that is not reached
- * (says which is); with DATA: the file; with DEVICE, STOPPED. */
+/* Gives job->synthesise its filter, in the place of any that it has; does nothing without
+ * `synthesise`. Fails with USAGE: real samples, channels in fft order, fewer than 2 channels or
+ * more than 2^26, channels that are not one spacing apart, or that are not alike in all coarse
+ * channels; a prototype that is not said, or does not fit, or whose dual has too many equations
+ * (dual_create()); a filter or transform that the job's backend cannot make; an origin for spectra
+ * of ours; an accuracy that is not reached (says which is); with DATA: the file; with DEVICE
+ * (memory), STOPPED. */
 status_t synthesis_filter_make(struct job *job, const struct archive *archive);
 
 struct synthesis_plan {
@@ -95,10 +101,11 @@ struct synthesis_plan {
     double offset_seconds;       /* of row 0, after sample 0 of the archive */
 };
 
-/* Plans the synthesis of `samples` of the archive. Sets NULL for a job without `synthesise`.
- * `archive` must outlive it, `job` has its filter (synthesis_filter_make()). Fails with USAGE:
- * fewer spectra than a sample is made of; channels that were dedispersed coherently, each to a
- * frequency of its own; channels as synthesis_filter_make() refuses them; with DEVICE (memory). */
+/* Plans the synthesis of `samples` of the archive. Sets NULL for a job without `synthesise`, and on
+ * failure. `archive` must outlive the plan, `job` has its filter (synthesis_filter_make()). Fails
+ * with USAGE: fewer spectra than a sample is made of; channels that were dedispersed coherently,
+ * each to a frequency of its own; channels as synthesis_filter_make() refuses them; rows beyond 64
+ * bits; with DEVICE (memory). */
 status_t synthesis_plan_create(const struct job *job, const struct archive *archive,
                                struct overlap_rows samples, uint32_t threads,
                                struct synthesis_plan **out);
