@@ -43,8 +43,8 @@ struct peak {
  * of a burst of sqrt(2) widths. */
 uint32_t boxes_step(uint32_t width);
 
-/* Returns the S/N that a box of a power of two must exceed to be refined. It is lower than the
- * threshold by the possible gain of moving its edges. */
+/* Returns the S/N that a box of a power of two must exceed to be refined: 0.84 of the threshold,
+ * since moving its edges may gain the rest; where all boxes are one time, 0.999 of it. */
 float boxes_least(const struct boxes *boxes);
 
 /* Returns the boxes and blocks of a search in `outputs` times. A block has 4096 times or 16 of the
@@ -63,8 +63,9 @@ struct boxes_block {
 };
 struct boxes_block boxes_block_at(const struct boxes *boxes, uint64_t time);
 
-/* Return the times that the blocks of times first .. end - 1 need: from the first result up to
- * before the second. first < end; both are multiples of a block, except the series' end. */
+/* Return the times that the blocks of times first .. end - 1 need, for their boxes and their noise:
+ * from the first result up to before the second. first < end; both are multiples of a block, except
+ * the series' end. */
 uint64_t boxes_need_from(const struct boxes *boxes, uint64_t first, uint64_t end);
 uint64_t boxes_need_end(const struct boxes *boxes, uint64_t end);
 

@@ -60,8 +60,8 @@ struct overlap overlap_delay(uint32_t least, uint32_t most);
 
 /* Returns the input rows that output row 0 of a stream is made of, without those of its grain. */
 struct overlap_rows overlap_reach(const struct overlap *stage, uint32_t stream);
-/* Computes the input rows that output rows `rows` of a stream need. Fails with USAGE beyond 64
- * bits. */
+/* Computes the input rows that output rows `rows` of a stream need; {0, 0} for no rows. Fails with
+ * USAGE beyond 64 bits. */
 status_t overlap_needs(const struct overlap *stage, uint32_t stream, struct overlap_rows rows,
                        struct overlap_rows *out);
 /* Computes the output rows that can be made of these input rows, if no others are available: each

@@ -17,19 +17,20 @@ struct ddplan_range {
     double width;                 /* of a pulse at its end, on one of its DMs, seconds */
 };
 
-/* Plans ranges of DMs from `start` to `end` (pc cm^-3), and the number of samples that each adds
- * up. A pulse's width (in squares: sample, width_seconds, smearing within channels) grows by at
- * most the factor `tolerance`. DMs of each range are those of dispersion_tolerant(), at most `most`
- * of them, and begin at whole millionths. *count: ranges, at least 1. The DMs of `spec` are
- * ignored. Fails with USAGE (one channel, no bandwidth, start < 0, end < start, a tolerance <= 1,
- * more than `most` DMs in a range), DEVICE (memory). */
+/* Plans ranges of DMs from `start` to `end` (pc cm^-3, 0 <= start <= end), and the number of
+ * samples that each adds up. A pulse's width (in squares: sample, width_seconds, smearing within
+ * channels) grows by at most the factor `tolerance` (above 1). The caller has checked these. DMs of
+ * each range are those of dispersion_tolerant(), at most `most` of them, and begin at whole
+ * millionths. *count: ranges, at least 1. The DMs of `spec` are ignored. Fails with USAGE (one
+ * channel, no bandwidth, more than `most` DMs in a range), DEVICE (memory); `out` may be filled in
+ * part then. */
 status_t ddplan_make(const struct dispersion_spec *spec, double start, double end,
                      double width_seconds, double tolerance, uint32_t most,
                      struct ddplan_range out[DDPLAN_RANGES], uint32_t *count);
 
 /* Computes the largest loss of S/N (0 .. 1) in a range that ddplan_make() made of the same: of a
  * pulse half-way between two of its DMs, against one at its DM in samples as they come, each found
- * by the best box. Fails as ddplan_make(). */
+ * by the best box. Fails as dispersion_tolerant(), never with USAGE for such a range. */
 status_t ddplan_loss(const struct dispersion_spec *spec, double width_seconds, double tolerance,
                      const struct ddplan_range *range, double *out);
 

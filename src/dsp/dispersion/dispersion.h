@@ -153,9 +153,9 @@ struct subbands {
 
 enum { SUBBANDS_GROUP = 8 };
 
-/* Plans the steps of delays with a table (dispersion_create()). `group` 0: SUBBANDS_GROUP. Takes
- * memory for `inner` as if each DM were a step. subbands_free() frees *out; it takes {0}, and
- * leaves it. Fails with DEVICE (memory). */
+/* Plans the steps of delays with a table (dispersion_create()), of at least one DM and channel.
+ * `group` 0: SUBBANDS_GROUP. Takes memory for `inner` as if each DM were a step. subbands_free()
+ * frees *out; it takes {0}, and leaves it. Fails with DEVICE (memory). */
 status_t subbands_create(const struct dispersion *delays, uint32_t group, struct subbands *out);
 void subbands_free(struct subbands *steps);
 

@@ -15,9 +15,10 @@ struct energy {
     uint64_t *below; /* [count + 1], of the first i of them; NULL: all have the same */
 };
 
-/* Sums the energy of double coeff [count][parts] (parts 1; 2: complex). With `is_reversed`, the
- * last coefficient is number 0. Coefficients without energy are treated as equal. The caller calls
- * energy_free() in any case. Fails with DEVICE (memory). */
+/* Sums the energy of double coeff [count][parts] (parts 1; 2: complex), count at most 2^34. With
+ * `is_reversed`, the last coefficient is number 0. Coefficients without energy, or whose energy is
+ * not finite, are treated as equal. The caller calls energy_free() in any case. Fails with DEVICE
+ * (memory). */
 status_t energy_create(const double *coeff, uint64_t count, uint32_t parts, int is_reversed,
                        struct energy *out);
 void energy_free(struct energy *energy); /* leaves {0} */

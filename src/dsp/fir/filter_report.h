@@ -40,11 +40,13 @@ status_t filter_report_oversampled(const double *coeff, uint32_t taps,
                                    uint32_t samples_per_spectrum, double rate,
                                    struct filter_report_oversampled *out);
 
-/* Measures alias_db alone, which takes less time. Fails as filter_report_oversampled(). */
+/* Measures alias_db alone, which takes less time; infinite if the band ends before what folds.
+ * Fails as filter_report_oversampled(). */
 status_t filter_report_aliasing(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum,
                                 double rate, double *alias_db);
 
-/* Returns |H(f)| at any one f, by the plain sum: for tests and for exact values. */
+/* Returns |H(f)| at any one f (channel spacings), by the plain sum: for tests and for exact values.
+ * coeff as in filter_report_make(). */
 double filter_response(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum, double f);
 
 #endif

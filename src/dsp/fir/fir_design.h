@@ -67,7 +67,7 @@ status_t fir_design_make(const struct fir_design *design, struct fir_made *out);
 double fir_gain(const double *coeff, uint32_t taps, int is_complex, double f);
 
 /* Returns sum_i i |c[i]|^2 / sum_i |c[i]|^2, in samples: the delay of a filter of linear phase, and
- * the best approximation of it for any other. */
+ * the best approximation of it for any other. NaN without energy. */
 double fir_delay(const double *coeff, uint32_t taps, int is_complex);
 
 /* Finds the maximum gain at |f| > from (f in cycles per sample), in dB below the maximum of all, on
