@@ -19,8 +19,9 @@
 typedef struct weights weights_t;
 
 /* Weights of one of the plan's banks and its products, for blocks of up to `block_units` units;
- * `work` must outlive it. Sets *out to NULL if no sample can be missing. Fails with USAGE if there
- * are too many pairs of streams; with DEVICE (memory). */
+ * `work` must outlive it. Sets *out to NULL if no sample can be missing, and on failure. Fails with
+ * USAGE if a product of visibilities has more than 2^32 - 1 lines (pairs of streams); with DEVICE
+ * (memory). */
 status_t weights_create(const struct channelise_plan *work, uint32_t bank, uint64_t block_units,
                         weights_t **out);
 void weights_destroy(weights_t *weights); /* takes NULL */
@@ -51,10 +52,10 @@ struct weights_block {
  * DEVICE (memory). */
 status_t weights_begin(weights_t *weights, const struct weights_block *block, uint64_t *missing);
 
-/* Corrects the rows of product i that the block completes: streams that lack too much become NaN,
- * power is renormalised. *holes: char [rows], 1: some of the row became NaN by what could not be
- * read; NULL: none did. Returns the weights, float [rows][streams], until the next block begins, as
- * *holes.
+/* Corrects the rows of product i, of this bank, that the block completes: streams that lack too
+ * much become NaN, power is renormalised. *holes: char [rows], 1: some of the row became NaN by
+ * what could not be read; NULL: none did. Returns the weights, float [rows][streams], until the
+ * next block begins, as *holes.
  *
  *   data   float [rows][streams][nchannels] (x 2 if spectra) */
 const float *weights_apply(weights_t *weights, uint32_t i, uint64_t rows, void *data,

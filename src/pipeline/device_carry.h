@@ -18,14 +18,15 @@ struct device_carry {
     struct identity files[MOST_OUTPUTS];
 };
 
-/* Creates stores on the device for rows of products that will be dedispersed there, where the
- * backend keeps rows and no later step changes them. They take memory when rows come. Fails with
- * DEVICE (memory). */
+/* Creates stores on the device, between->resident, for rows of products that will be dedispersed
+ * there, where the backend keeps rows and no later step changes them; are_done and `automatic` are
+ * set. They take memory when rows come. device_carry_end() frees them, also after a failure. Fails
+ * with DEVICE (memory). */
 status_t device_carry_begin(struct device_carry *between, backend_t *backend,
                             const struct channelise_plan *work);
 
 /* On rank 0: notes which files later passes will read that no pass of this run has made. Fails with
- * DATA. */
+ * DATA if one is missing, or is no ordinary file. */
 status_t device_carry_note_found(struct device_carry *between, const struct job *job);
 
 /* On rank 0: fails with DATA if the filterbank that dedispersion `number` has opened is not the

@@ -51,8 +51,8 @@ struct pipeline_sink {
 void pipeline_destroy(pipeline_t *pipeline);
 SCOPED_END(pipeline_destroy, pipeline_t *)
 
-/* Sets the limit: the pipeline fails with DATA if it makes no progress for `seconds` seconds; 0: no
- * limit. */
+/* Sets the limit, from the next call on: the pipeline fails with DATA if it makes no progress for
+ * `seconds` seconds while a chunk is processed or finished; 0: no limit, as at first. */
 void pipeline_limit(pipeline_t *pipeline, double seconds);
 
 /* Returns whether it has failed by pipeline_limit(): its threads hang, and cannot be ended. */
@@ -60,8 +60,8 @@ int pipeline_hangs(const pipeline_t *pipeline);
 
 /* Processes one chunk; its last rows may still be in flight on return. Returns early, without a
  * failure, if the driver cancels the work. `driver` may be NULL. Fails as reader, backend and sink
- * do (NO_SPACE, DATA, DEVICE), with USAGE if dedisperse_create() refuses the chunk's DMs, and with
- * DATA as pipeline_limit() says. */
+ * do (NO_SPACE, DATA, DEVICE), with USAGE if a stage refuses the chunk (dedisperse_create() its
+ * DMs), and with DATA as pipeline_limit() says. */
 status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk);
 
 /* Waits for blocks in flight, and writes them, unless the driver (may be NULL) cancels the work.
@@ -125,8 +125,9 @@ struct pipeline_stages {
     void (*destroy)(void *context);
 };
 
-/* Starts the threads, for at most `slots` slots; copies *stages. When this succeeds, the context is
- * the pipeline's, whose pipeline_destroy() calls destroy(). Fails with DEVICE. */
+/* Starts the threads, for at most `slots` slots, 1 or more; copies *stages. When this succeeds, the
+ * context is the pipeline's, whose pipeline_destroy() calls destroy(); after a failure it is still
+ * the caller's. Fails with DEVICE (memory, threads). */
 status_t pipeline_create(uint32_t slots, const struct pipeline_stages *stages, pipeline_t **out);
 void *pipeline_context(const pipeline_t *pipeline); /* stages->context */
 

@@ -22,7 +22,8 @@ struct filter_block {
 };
 
 /* Creates the chain for blocks of at most `rows` rows of the last filter, of `streams` streams of
- * them. The plan must outlive it. Fails with DEVICE. */
+ * them. The plan and the backend must outlive it. Fails with USAGE if the backend cannot make a
+ * stage (filter_create(), synthesise_create()), with DEVICE. */
 status_t filter_chain_create(backend_t *backend, const struct filter_plan *plan, uint32_t streams,
                              uint64_t rows, filter_chain_t **out);
 void filter_chain_destroy(filter_chain_t *chain); /* takes NULL */
@@ -48,8 +49,9 @@ status_t filter_chain_run(filter_chain_t *chain, struct filter_block *block, buf
  * halved until they fit. Rows of product i of all streams are also kept in resident[i], if that is
  * not NULL when they are made; `resident` [MOST_OUTPUTS], or NULL: none are kept. All arguments and
  * the sink's context must outlive the pipeline; *sink is copied. `work` still has its coefficients.
- * Fails with USAGE if there are too many pairs of streams; with DATA if a product that is judged is
- * unreadable; with DEVICE. */
+ * Fails with USAGE if there are too many pairs of streams, or the backend cannot make a stage of
+ * the plan; with DATA if a product that is judged is unreadable; with DEVICE (memory, of the device
+ * too: says how much the smallest blocks need; threads). */
 status_t channelise_pipeline_create(const struct channelise_plan *work, backend_t *backend,
                                     const struct pipeline_sink *sink,
                                     resident_rows_t *const *resident, pipeline_t **out);
@@ -67,16 +69,19 @@ struct made_counts channelise_pipeline_counts(const pipeline_t *pipeline, uint32
 const struct agreement_whole *channelise_pipeline_wholes(const pipeline_t *pipeline,
                                                          uint32_t product);
 
-/* Creates the pipeline, as channelise_pipeline_create(). Rows of the filterbank that an earlier
- * pass has left `between` are not read (NULL: there are none); a full device drops these first. The
- * sink gets rows [DMs of the chunk][times of a block]: `chunk` then has the block's times as its
- * streams. Of a search it gets struct peak [DMs of the chunk][cells of a block of noise]
- * likewise, as product 1, or 0 if the series are not written. Fails with USAGE, DATA, DEVICE. */
+/* Creates the pipeline of a dedispersion. Rows of the filterbank that an earlier pass has left
+ * `between` are not read (NULL: there are none); a full device drops these first, then blocks are
+ * halved. The sink gets rows [DMs of the chunk][times of a block]: `chunk` then has the block's
+ * times as its streams. Of a search it gets struct peak [DMs of the chunk][cells of a block of
+ * noise] likewise, as product 1, or 0 if the series are not written. All arguments and the sink's
+ * context must outlive the pipeline; *sink is copied. Fails with USAGE as dedisperse_create(); with
+ * DATA if the filterbank is unreadable or has changed; with DEVICE (memory, of the device too;
+ * threads). */
 status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_t *backend,
                                     const struct device_carry *between,
                                     const struct pipeline_sink *sink, pipeline_t **out);
 
-/* Returns the share of the input so far that was already on the device, 0 .. 1. */
+/* Returns the share of the input so far that was already on the device, 0 .. 1; 0 before any. */
 double dedisperse_pipeline_carried(const pipeline_t *pipeline);
 
 #endif

@@ -6,8 +6,8 @@
 
 typedef struct power_reader power_reader_t;
 
-/* Opens the filterbank of a dedispersion, which must outlive the reader. Fails with DATA, DEVICE.
- */
+/* Creates the reader of a dedispersion's filterbank. The plan must outlive it. May use HDF5. Fails
+ * with DATA (a file that is missing or has changed), DEVICE (memory, descriptors). */
 status_t power_reader_create(const struct dedisperse_plan *dedispersion, power_reader_t **out);
 void power_reader_destroy(power_reader_t *reader); /* takes NULL */
 SCOPED_END(power_reader_destroy, power_reader_t *)
@@ -27,7 +27,8 @@ struct power_reader_part power_reader_clip(const struct dedisperse_plan *dedispe
  *   bad   char [count] 1: a row of the sample was unreadable, and counts as zeros; may be NULL
  *         unless run.on_bad is nan
  *
- * May use HDF5: one thread at a time. Fails with DATA, DEVICE. */
+ * May use HDF5: one thread at a time. Fails with DATA (also of rows that are unreadable, unless
+ * run.on_bad is nan: then warns of the first ones), DEVICE. */
 status_t power_reader_read(power_reader_t *reader, int64_t first, uint64_t count, void *out,
                            char *bad);
 
@@ -63,7 +64,7 @@ status_t left_out_keep(const struct left_out *before, uint64_t from, uint64_t co
  *   bad       char [from + count] 1: unreadable; NULL: none is
  *   first     input sample of the plan that is the block's first
  *
- * Fails with DEVICE, DATA. */
+ * Fails with DATA if marks of the file cannot be read, DEVICE (memory). */
 status_t left_out_find(const struct dedisperse_plan *plan, power_reader_t *reader, int64_t first,
                        uint64_t from, uint64_t count, char *samples, const char *bad,
                        struct left_out *list);

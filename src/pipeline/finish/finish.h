@@ -60,12 +60,13 @@ struct combine_weights {
                              not be read */
 };
 
-/* Combines `rows` rows; `out` may be `in`. Returns how many lines became NaN by weights alone.
+/* Combines `rows` rows; `out` may be `in`. Returns how many lines, of all rows together, became NaN
+ * by weights alone.
  *
  *   weights   float [rows][lines out] of the result
  *   holes     char [rows] 1: some of it that is kept is NaN by what could not be read
  *
- * Both may be NULL where `lost` is. */
+ * Both are set also without `lost`, when they may be NULL. */
 uint64_t combine_rows(const struct combine *combine, uint64_t rows, const float *in,
                       const struct combine_weights *lost, float *out, float *weights, char *holes);
 
@@ -110,20 +111,20 @@ struct finish_rows {
 };
 
 /* Creates the threads for the steps of all products, which run one after the other. *out is NULL if
- * one thread suffices, or no step is needed. The caller calls pool_destroy() after
- * finish_destroy(). Fails with DEVICE. */
+ * one thread suffices, or no step is needed, and on failure. The caller calls pool_destroy() after
+ * finish_destroy(). Fails with DEVICE (memory, threads). */
 status_t finish_pool(const struct channelise_plan *work, pool_t **out);
 
 /* Creates the steps of product i, for blocks of up to `rows` of the backend's rows. *out = NULL if
- * there are none. `work` and the pool (may be NULL) must outlive it. Fails with DATA if a product
- * that is judged is unreadable; with DEVICE. */
+ * there are none, and on failure. `work` and the pool (may be NULL) must outlive it. Fails with
+ * DATA if a product that is judged is unreadable; with DEVICE (memory, descriptors). */
 status_t finish_create(const struct channelise_plan *work, uint32_t i, uint64_t rows, pool_t *pool,
                        finish_t **out);
 void finish_destroy(finish_t *finish); /* takes NULL */
 SCOPED_END(finish_destroy, finish_t *)
 
-/* Converts the rows of the backend to those of the product. Fails with DATA if flags of a product
- * that is judged cannot be read. */
+/* Converts the rows of the backend to those of the product, in *rows. Fails with DATA if the flags
+ * of a product that is judged, or that is a mask, cannot be read. */
 status_t finish_run(finish_t *finish, struct finish_rows *rows);
 
 /* Returns the statistics of the rows of the last run before channels were dropped,
