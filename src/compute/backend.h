@@ -13,9 +13,10 @@
 typedef struct backend backend_t;
 typedef struct buffer buffer_t;
 
-/* backend_has_gpu(): returns whether OpenCL finds a GPU. backend_automatic(): returns the kind that
- * AUTO means with or without a GPU. backend_settle(): returns the kind that AUTO means on this
- * machine; other kinds unchanged. */
+/* backend_has_gpu(): returns whether OpenCL finds a GPU; loads its drivers, and forgets the cause
+ * (report_clear()) if devices cannot be listed, which counts as none. backend_automatic(): returns
+ * the kind that AUTO means with or without a GPU. backend_settle(): returns the kind that AUTO
+ * means on this machine (backend_has_gpu()); other kinds unchanged. */
 int backend_has_gpu(void);
 enum backend_kind backend_automatic(int has_gpu);
 enum backend_kind backend_settle(enum backend_kind kind);
@@ -47,7 +48,7 @@ const struct backend_abilities *backend_abilities(enum backend_kind kind);
 void backend_begin(void);
 
 /* Appends one line for each compute device that OpenCL sees: none without a device, and one that
- * begins with "none" if voltmill was built without OpenCL. Fails with DEVICE. */
+ * begins with "none" if voltmill was built without OpenCL. Fails with DEVICE (a driver, memory). */
 status_t backend_devices(struct text *out);
 
 struct backend_options {
@@ -66,9 +67,10 @@ struct backend_options {
  * is set. Call while no other thread works, and before any other call of OpenCL. */
 void backend_see_one(const struct backend_options *options);
 
-/* Opens a backend. `kind` is not AUTO. Fails with DEVICE: no such device, voltmill was built
- * without OpenCL, or VOLTMILL_SIMD names no instruction set (CPU). backend_close() takes NULL; all
- * that was created on the backend is destroyed before. backend_which() returns its kind. */
+/* Opens a backend. `kind` is not AUTO; CPU and reference ignore the options. Fails with DEVICE: no
+ * such device, it cannot be opened, voltmill was built without OpenCL, VOLTMILL_SIMD names no
+ * instruction set (CPU), or memory. backend_close() takes NULL; all that was created on the backend
+ * is destroyed before. backend_which() returns its kind. */
 status_t backend_open(enum backend_kind kind, const struct backend_options *options,
                       backend_t **out);
 void backend_close(backend_t *backend);
@@ -91,9 +93,10 @@ int backend_was_full(backend_t *backend);
 enum buffer_use { BUFFER_IN, BUFFER_OUT, BUFFER_BETWEEN };
 
 /* Allocates memory of `bytes` bytes that the host can read and write and the backend computes on,
- * aligned to 64 bytes and not zeroed. Fails with DEVICE. */
+ * aligned to 64 bytes and not zeroed. Fails with DEVICE (memory, of the device too:
+ * backend_was_full()). */
 status_t buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out);
-void buffer_destroy(buffer_t *buffer); /* takes NULL */
+void buffer_destroy(buffer_t *buffer); /* waits for all work on it; takes NULL */
 SCOPED_END(buffer_destroy, buffer_t *)
 /* Lets a buffer of samples use `data` instead of its own memory; NULL: its own again. Returns 1.
  * `data` must outlive all work on the buffer. OpenCL and the reference return 0, and do nothing.
@@ -103,18 +106,21 @@ int buffer_lend(buffer_t *in, const void *data);
  * BUFFER_IN only for its transfer. Fails with DEVICE if that work has failed. */
 status_t buffer_get(buffer_t *buffer, void **out);
 /* Sets *out to the missing samples, of all streams, among those that the last channelise_run() or
- * stage_run() from this buffer counted (`counted`). Waits for it. Fails with DEVICE. */
+ * stage_run() from this buffer counted (`counted`). Waits for it. Fails with DEVICE if that work
+ * has failed. */
 status_t buffer_missing(buffer_t *in, uint64_t *out);
 
 /* Measures rates in bytes a second: of a copy in the memory that computes (read and written bytes
  * both count; on the host by one thread), and of transfers between host and device, pinned. Upload
- * and download are 0 without a device. Fails with DEVICE. */
+ * and download are 0 without a device. Takes two blocks of memory of 128 MiB, of a GPU's up to 1
+ * GiB. Fails with DEVICE (memory, or a copy). */
 struct backend_rates {
     double copy, upload, download;
 };
 status_t backend_measure(backend_t *backend, struct backend_rates *out);
-/* Measures the rate of fused multiply-adds of floats in registers on `threads` threads, in
- * operations per second (two for each multiply-add); 0 if unknown. Fails with DEVICE. */
+/* Measures the rate of fused multiply-adds of floats in registers on `threads` threads (of the
+ * host), in operations per second (two for each multiply-add); 0 if unknown. Fails with DEVICE
+ * (memory, threads, a kernel that does not build or run). */
 status_t backend_measure_fma(backend_t *backend, uint32_t threads, double *out);
 
 /* Steps of a device for a block, of whatever stage. A stage's times are the seconds of each by the
@@ -139,12 +145,13 @@ enum stage_memory { MEMORY_HOST, MEMORY_DEVICE, STAGE_MEMORIES };
 void stage_destroy(void *stage);
 SCOPED_END_ANY(stage_destroy)
 /* Waits for work in flight, and sets the seconds of each step since the last call, by the device's
- * own clock; zeros if the stage's spec is not timed, or without a device. Fails with DEVICE. */
+ * own clock; zeros if the stage's spec is not timed, or without a device. Fails with DEVICE if that
+ * work has failed, or cannot be timed. */
 status_t stage_times(void *stage, double seconds[DEVICE_STEPS]);
 
 /* Makes rows of a block of samples (compute/shared/samples.h) by a filter or a synthesis: see
  * compute/filter.h and compute/synthesise.h. Not for other stages. `input` and `run` are copied.
- * Fails with DEVICE. */
+ * May return before the work is done: buffer_get(out) waits. Fails with DEVICE. */
 struct sample_input;
 struct stage_run;
 status_t stage_run(void *stage, buffer_t *in, const struct sample_input *input,

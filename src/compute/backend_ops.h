@@ -12,8 +12,9 @@
 #include "compute/synthesise.h"
 
 /* Makes an object of a stage, `what` in messages: with `table` (struct filter_ops ...) as its
- * `ops`, and with the `size` bytes of `spec`; the backend fills the rest. Sets the pointer at `out`
- * to it. Fails with USAGE, DEVICE. */
+ * `ops`, and with the `size` bytes of `spec`; the backend's create() fills the rest. Sets the
+ * pointer at `out` to it, for stage_destroy(). Fails with DEVICE (memory), and as that create()
+ * does, with USAGE or DEVICE; then nothing is left of it. */
 status_t stage_create(backend_t *backend, const void *table, const void *spec, size_t size,
                       const char *what, void *out);
 
@@ -200,9 +201,10 @@ void opencl_begin(const char *root);
 #define IF_OPENCL(ops) NULL
 #endif
 
-/* Parts that the backends in plain host memory share: buffers, each at the beginning of an object
- * of the table's buffer_size bytes, whose other bytes are zeros, and the rate of a copy. These
- * functions fail with DEVICE (memory). */
+/* Parts that the backends in plain host memory share, as compute/backend.h has them: buffers, each
+ * at the beginning of an object of the table's buffer_size bytes, whose other bytes are zeros, and
+ * the rate of a copy. They wait for nothing. host_buffer_create() and host_measure() fail with
+ * DEVICE (memory), others never. host_buffer_destroy() does not take NULL. */
 struct host_buffer {
     struct buffer base;
     void *own;

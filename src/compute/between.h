@@ -49,7 +49,8 @@ struct between_spec {
     const float *factors; /* [beams][stations][2]; NULL: 1 */
 };
 
-/* Plans the stage. Fails with DEVICE. */
+/* Plans the stage; stage_destroy() frees it. Arrays of the spec may be freed afterwards. Fails with
+ * DEVICE (memory, of the device too; threads; a kernel that does not build). */
 status_t between_create(backend_t *backend, const struct between_spec *spec, between_t **out);
 
 /* Returns the bytes of that memory that the stage takes; 0: none. */

@@ -166,9 +166,11 @@ struct sample_coding channelise_coding(const struct channelise_spec *spec);
 /* Returns the number of samples from which `spectra` spectra are made (dsp/overlap.h). */
 uint64_t channelise_inputs(const struct channelise_spec *spec, uint64_t spectra);
 
-/* Completes the spec's choice by what belongs to it (a plan of FFTW). Without a choice, takes the
- * most promising one, by rule. Backends without choices return AUTO. `out` may be the spec's own.
- * Fails with USAGE if the requested kernel cannot do the problem, or with DEVICE. */
+/* Completes the spec's choice by what belongs to it (a plan of FFTW, which the CPU looks for in the
+ * user's cache, else makes within some 20 s and keeps there). Without a choice, takes the most
+ * promising one, by rule. Backends without choices return AUTO. `out` may be the spec's own. Warns
+ * if clFFT is wanted and cannot do this length. Fails with USAGE if the requested kernel cannot do
+ * the problem, or with DEVICE (memory). */
 status_t channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                            struct channelise_choice *out);
 /* Appends the parts of a choice that affect rounding: "fused, factors first (8 values, 5 spectra an
@@ -188,8 +190,10 @@ status_t channelise_candidates(backend_t *backend, const struct channelise_spec 
                                enum channelise_space space, struct channelise_shape **out,
                                uint32_t *count);
 
-/* Plans the stage. The spec's coefficients may be freed afterwards. Fails with DEVICE (also an
- * instruction set that this machine lacks), or as channelise_choose() if there is no choice. */
+/* Plans the stage; stage_destroy() frees it. The spec's coefficients may be freed afterwards. A
+ * device compiles its kernels, unless the user's cache has them. Fails with DEVICE (memory, of the
+ * device too: backend_was_full(); an instruction set that this machine lacks; a plan of FFTW that
+ * it cannot use; a kernel that does not build), or as channelise_choose() if there is no choice. */
 status_t channelise_create(backend_t *backend, const struct channelise_spec *spec,
                            channelise_t **out);
 
@@ -204,7 +208,8 @@ uint64_t channelise_bytes(enum backend_kind kind, const struct channelise_spec *
 void channelise_begin(channelise_t *channelise, uint64_t first_spectrum);
 
 /* Gives output `i`, one of few bits, its factors (steps_factors()), [nstreams][nchannels], for the
- * runs to come; copied. Waits for those under way. Fails with DEVICE. */
+ * runs to come; copied. Waits for those under way. Fails with DEVICE if the device cannot take
+ * them. */
 status_t channelise_scale(channelise_t *channelise, uint32_t i, uint32_t nstreams,
                           const float *factors);
 
@@ -234,8 +239,10 @@ status_t channelise_run_after(channelise_t *channelise, const channelise_t *firs
 /* The transforms of a spec alone, from memory to memory on the spec's threads, by the library that
  * the backend uses. A filter bank's time is compared with them. */
 typedef struct fft_baseline fft_baseline_t;
-/* Allocates `spectra` spectra of one stream, or as many as suffice for a measurement. Sets *out to
- * NULL if the backend has no such library on the host. Fails with DEVICE. */
+/* Allocates `spectra` spectra of one stream, or as many as suffice for a measurement, and plans
+ * their transforms (seconds; plans are kept in the user's cache). stage_destroy() frees it. Sets
+ * *out to NULL if the backend has no such library on the host. Fails with DEVICE (memory, threads).
+ */
 status_t fft_baseline_create(backend_t *backend, const struct channelise_spec *spec,
                              uint64_t spectra, fft_baseline_t **out);
 /* Runs each of the library's plans once. Returns the seconds for one spectrum by the fastest. */

@@ -26,8 +26,11 @@ struct correlate_spec {
 /* Returns the floats of a dump. */
 uint64_t correlate_row_floats(const struct correlate_spec *spec);
 
-/* Plans the stage. Fails with USAGE (a pair that is none, or is listed twice; other numbers that
- * cannot be), DEVICE. */
+/* Plans the stage. Pairs and gains of the spec may be freed afterwards. Fails with USAGE: a pair
+ * that is none, or is listed twice; pols not 1 or 2; nothing to correlate (0 stations, channels,
+ * pairs or spectra a dump); an average that does not divide nchannels; on a device more than 2^31 -
+ * 1 channels or spectra; with DEVICE (memory, of the device too; threads; a kernel that does not
+ * build). */
 status_t correlate_create(backend_t *backend, const struct correlate_spec *spec, correlate_t **out);
 void correlate_destroy(correlate_t *correlate); /* takes NULL */
 

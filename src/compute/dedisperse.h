@@ -87,9 +87,11 @@ uint64_t dedisperse_inputs(const struct dedisperse_spec *spec, uint64_t outputs)
 /* Returns the channels that the mask does not ignore. */
 uint32_t dedisperse_count_used(const struct dedisperse_spec *spec);
 
-/* Plans the stage. Fails with USAGE (no channel left; more than 2^16 used channels of uint16, 2^24
- * of uint8; groups of more than 256 channels in two steps; a shape that cannot be: says why),
- * DEVICE. */
+/* Plans the stage, of `delays` with a table; stage_destroy() frees it. In mode AUTO, brute force
+ * replaces a tree that a device has no memory for. Fails with USAGE (no channel left; more than
+ * 2^16 used channels of uint16, 2^24 of uint8; groups of more than 256 channels in two steps; a
+ * shape that cannot be, or that the mode does not allow: says why), DEVICE (memory, of the device
+ * too: backend_was_full(); threads; a kernel that does not build). */
 status_t dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,
                            dedisperse_t **out);
 
@@ -141,7 +143,7 @@ status_t dedisperse_identity(const backend_t *backend, struct text *out);
 
 /* Compiles a shape into the cache, so that dedisperse_create() finds it there; does nothing where a
  * backend compiles none. Any number of threads may do so at once. Fails with USAGE (a shape that
- * the problem or the device cannot have), DEVICE. */
+ * the problem or the device cannot have), DEVICE (memory; a kernel that does not build). */
 status_t dedisperse_build(backend_t *backend, const struct dedisperse_spec *spec,
                           const struct dedisperse_shape *shape);
 
@@ -153,8 +155,9 @@ int dedisperse_shape_parse(const char *text, struct dedisperse_shape *out)
     __attribute__((warn_unused_result));
 
 /* Returns whether the backend can run a shape for this problem, without compiling anything: 1, or 0
- * and a reason (a constant text). *cost is what its model expects, in seconds, for comparison
- * only. */
+ * and a reason (a constant text). *cost is what its model expects, in seconds, for comparison only;
+ * infinite with 0. Where memory is short, returns 0, and this thread's recorded cause may be
+ * cleared, or one recorded. */
 int dedisperse_shape_fits(backend_t *backend, const struct dedisperse_spec *spec,
                           const struct dedisperse_shape *shape, double *cost, const char **why);
 

@@ -26,8 +26,9 @@ enum {
     INGEST_MOST_THREADS = 15  /* more do not fill a link sooner */
 };
 
-/* Creates an ingest for `threads` threads that fill pieces. Sets NULL for backends that have no
- * memory of their own. Fails with DEVICE. The backend must outlive it. */
+/* Creates an ingest for `threads` threads that fill pieces; stage_destroy() frees it. Sets NULL for
+ * backends that have no memory of their own, and on failure. Fails with DEVICE (memory, a queue).
+ * The backend must outlive it. */
 status_t ingest_create(backend_t *backend, uint32_t threads, ingest_t **out);
 
 struct ingest_ops {
@@ -70,10 +71,11 @@ struct peaks {
 /* Boxes of more times are for the host's threads. */
 enum { PEAKS_MOST_WIDTH = 256 };
 
-/* Creates a search on the device; `boxes` is copied. Sets *out to NULL if the host's threads must
- * search: the backend computes in the host's memory, the device has no double precision, too little
- * local memory or too small work-groups, or boxes are wider than PEAKS_MOST_WIDTH. `is_timed`:
- * stage_times() will be called. Fails with DEVICE. */
+/* Creates a search on the device; `boxes` is copied; stage_destroy() frees it. Sets *out to NULL if
+ * the host's threads must search: the backend computes in the host's memory, the device has no
+ * double precision, too little local memory or too small work-groups, or boxes are wider than
+ * PEAKS_MOST_WIDTH; and on failure. `is_timed`: stage_times() will be called. Fails with DEVICE
+ * (memory, a kernel that does not build). */
 status_t peaks_create(backend_t *backend, const struct boxes *boxes, int is_timed, peaks_t **out);
 
 struct peaks_rows {
@@ -108,9 +110,10 @@ struct resident_rows {
     const struct resident_rows_ops *ops;
 };
 
-/* Creates a store for rows of `row_bytes`, kept in pieces of `piece_rows`. It allocates memory when
- * rows come; all products' rows together take at most half of the backend's limit. Sets NULL for
- * backends that keep none. Fails with DEVICE (memory). */
+/* Creates a store for rows of `row_bytes`, kept in pieces of `piece_rows`; stage_destroy() frees
+ * it. It allocates memory when rows come; all products' rows together take at most half of the
+ * backend's limit. Sets NULL for backends that keep none, and on failure. Fails with DEVICE
+ * (memory). */
 status_t resident_rows_create(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
                               resident_rows_t **out);
 

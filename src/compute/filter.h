@@ -104,8 +104,9 @@ uint64_t filter_grain(const struct filter_spec *spec);
 
 /* filter_choose(): makes the choice by rule, a pure function of kind and spec. filter_candidates():
  * lists the most promising shapes to measure, best guess first; free() returns them. Fail with
- * USAGE if the requested method cannot do the problem (responses have no direct form; ...), or with
- * DEVICE. */
+ * USAGE if the requested method cannot do the problem (responses have no direct form; too many taps
+ * or too much decimation for the longest transform), or with DEVICE (memory, or a backend that this
+ * build lacks). */
 status_t filter_choose(enum backend_kind kind, const struct filter_spec *spec,
                        struct filter_choice *out);
 status_t filter_candidates(backend_t *backend, const struct filter_spec *spec,
@@ -114,9 +115,11 @@ status_t filter_candidates(backend_t *backend, const struct filter_spec *spec,
  * avx2", "overlap-save (8192, fused)"; nothing without a choice. Fails with DEVICE (memory). */
 status_t filter_words(const struct filter_choice *choice, struct text *out);
 
-/* Plans the stage: choice made, or AUTO: by rule. Coefficients may be freed afterwards; responses'
- * context, response_of and shift must outlive it. Fails with USAGE as filter_choose(), or if the
- * choice cannot do the problem (blocks shorter than the taps; ...); with DEVICE. */
+/* Plans the stage: choice made, or AUTO: by rule; stage_destroy() frees it. Coefficients may be
+ * freed afterwards; responses' context, response_of and shift must outlive it. Fails with USAGE as
+ * filter_choose(), or if the choice cannot do the problem (blocks shorter than the taps; too many
+ * taps for direct sums; ...); with DEVICE (memory, of the device too: backend_was_full(); threads;
+ * an instruction set that this machine lacks; a kernel that does not build). */
 status_t filter_create(backend_t *backend, const struct filter_spec *spec, filter_t **out);
 
 /* Returns the bytes of that memory that the stage takes; 0: none. The choice must be made. */

@@ -43,13 +43,14 @@ uint32_t cpu_simd(uint32_t simd);
 const struct cpu_kernels *cpu_simd_kernels(uint32_t simd);
 const char *cpu_simd_name(uint32_t simd);
 
-/* Finds or starts the backend's pool of `threads` threads. It lives until the backend is closed,
- * since buffers and stages identify their blocks by its numbers. Not for several threads at once.
- * Fails with DEVICE. */
+/* Finds or starts the backend's pool of `threads` >= 1 threads. It lives until the backend is
+ * closed, since buffers and stages identify their blocks by its numbers. Not for several threads at
+ * once. Fails with DEVICE (memory, threads). */
 status_t cpu_pool(struct cpu_backend *backend, uint32_t threads, pool_t **out);
 
 /* Waits for block `before` of the pool, whose slot the next block takes, and for all work on `in`
- * and `out`. Sets the pointers at `from` and `to` to their host data. Fails with DEVICE. */
+ * and `out`. Sets the pointers at `from` and `to` to their host data. Fails with DEVICE as
+ * buffer_get(). */
 status_t cpu_begin(pool_t *pool, uint64_t before, buffer_t *in, void *from, buffer_t *out,
                    void *to);
 /* Notes that this block of the pool is the last that works on a buffer. */

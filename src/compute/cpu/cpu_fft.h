@@ -32,9 +32,10 @@ struct cpu_fft_shape cpu_fft_shape(size_t points, int is_complex);
  * transforms. */
 enum fft_planning cpu_fft_effort(enum fft_planning planning, uint64_t count);
 
-/* Finds FFTW's wisdom for the fastest plans of `count` shapes that this effort finds, or reads it
- * from the cache folder. Sets "" for ESTIMATE, which chooses by rule, if it does not fit into
- * `room` bytes, and if no plan was found within seconds. Fails with DEVICE. */
+/* Finds FFTW's wisdom for the fastest plans of `count` shapes that this effort finds, within about
+ * 20 s, and keeps it in the user's cache, or reads it from there. Sets "" for ESTIMATE, which
+ * chooses by rule, if it does not fit into `room` bytes, if no plan was found in time, and on
+ * failure. Fails with DEVICE (memory). */
 status_t cpu_fft_wisdom(const struct cpu_fft_shape *shapes, size_t count, enum fft_planning effort,
                         char *out, size_t room);
 

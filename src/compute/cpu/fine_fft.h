@@ -52,13 +52,14 @@ size_t fine_least(void);
 struct fine_shape fine_shape(size_t points, int is_complex);
 
 /* Finds the wisdom for `count` spectra, as cpu_fft_wisdom(); "" if FFTW has nothing to do, or it
- * does not fit into out [room]. Fails with DEVICE. */
+ * does not fit into out [room]. Fails with DEVICE (memory). */
 status_t fine_fft_wisdom(struct fine_shape shape, enum fft_planning planning, uint64_t count,
                          char *out, size_t room);
 
 typedef struct fine_fft fine_fft_t;
 
-/* Creates a transform by this wisdom, or by rule if it is "". Fails with DEVICE. */
+/* Creates a transform by this wisdom, or by rule if it is "". Fails with DEVICE (memory, wisdom
+ * that this machine cannot use, a shape that cannot be). */
 status_t fine_fft_create(const struct cpu_kernels *kernels, struct fine_shape shape,
                          const char *wisdom, fine_fft_t **out);
 void fine_fft_destroy(fine_fft_t *fine); /* takes NULL */

@@ -47,7 +47,7 @@ uint64_t deinterleave_bytes(const struct sample_coding *coding, uint32_t nstream
                             uint64_t samples);
 
 /* Creates a deinterleaver with memory for this size; longer streams allocate more later. Fails with
- * DEVICE. */
+ * DEVICE (memory of host or device). */
 status_t deinterleave_create(device_t *device, const struct sample_coding *coding,
                              uint32_t nstreams, uint64_t samples, deinterleave_t **out);
 void deinterleave_destroy(deinterleave_t *d); /* takes NULL */

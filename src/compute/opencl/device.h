@@ -91,7 +91,7 @@ typedef struct device {
 
 /* Lists all devices of all platforms that are available and compile programs, GPUs first, in the
  * order in which the platforms name them; free() returns the list. Without a platform, the list is
- * empty. Fails with DEVICE. */
+ * empty. Fails with DEVICE (memory; a driver that does not list its platform). */
 status_t device_list(struct device_info **out, uint32_t *count);
 
 /* Chooses by `wanted`: NULL or "auto", a number of device_list(), or (a part of) a name of a device
@@ -103,8 +103,8 @@ status_t device_choose(const char *wanted, uint32_t local_rank, uint32_t local_s
                        struct device_info *out, uint32_t *sharers);
 
 /* Opens a device. At most `memory` bytes of its memory are used; 0: 85 % of a GPU's memory, 25 % of
- * another device's, divided by `sharers`. Fails with DEVICE. All that was made on a device is freed
- * before device_close(). */
+ * another device's, divided by `sharers`. Fails with DEVICE (memory; no context or queue). All that
+ * was made on a device is freed before device_close(). */
 status_t device_open(const struct device_info *info, uint64_t memory, uint32_t sharers,
                      device_t **out);
 void device_close(device_t *device); /* takes NULL */
@@ -114,9 +114,10 @@ SCOPED_END(device_close, device_t *)
 status_t device_open_queue(const device_t *device, cl_command_queue_properties properties,
                            cl_command_queue *out);
 
-/* Allocates bytes of device memory, which really exist on return, with undefined contents. Fails
- * with DEVICE, and sets is_full if there is not enough (for the budget, or by the device's own
- * limit). `what` names it in the message. */
+/* Allocates bytes of device memory, which really exist on return, with undefined contents; one byte
+ * with is_ahead. If there is not enough, first frees buffers that are kept. Fails with DEVICE, and
+ * sets is_full if there is not enough (for the budget, or by the device's own limit). `what` names
+ * it in the message. */
 status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_mem *out);
 /* Makes a sub-buffer of bytes at .. at + bytes - 1 of a buffer; `at` is a multiple of info.align.
  * clReleaseMemObject() frees it: device_release_all() would count its bytes as free. Fails with
@@ -139,13 +140,13 @@ status_t device_wait(const device_t *device, cl_event event);
 void device_forget(cl_event *event);
 
 /* Computes the seconds on the device that the command of a finished event took (`from` NULL), or
- * from the end of one command to that of another. Fails with DEVICE. */
+ * from the end of one command to that of another. Fails with DEVICE if its times are not known. */
 status_t device_seconds(const device_t *device, cl_event from, cl_event to, double *seconds);
 
 /* Copies host memory to device memory, from its byte `at` on, after earlier work in the queue of
- * computations; waits. device_put() also allocates the memory: *out may be set on failure, too.
- * device_put_table(): likewise, and frees `table` in any case. `what` names it in messages. Fail
- * with DEVICE. */
+ * computations; waits; with is_ahead copies nothing. device_put() also allocates the memory: *out
+ * may be set on failure, too. device_put_table(): likewise, and frees `table` in any case. `what`
+ * names it in messages. Fail with DEVICE. */
 status_t device_write(const device_t *device, cl_mem memory, uint64_t at, const void *data,
                       uint64_t bytes, const char *what);
 status_t device_put(device_t *device, const void *data, uint64_t bytes, const char *what,

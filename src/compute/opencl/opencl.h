@@ -68,7 +68,7 @@ struct opencl_turns {
     uint64_t runs;
 };
 /* Creates buffers of `bytes` bytes, for both lists of a run. *out is {0} before, and the caller
- * calls opencl_turns_destroy() in any case. Fails with DEVICE. */
+ * calls opencl_turns_destroy() in any case, once. Fails with DEVICE. */
 status_t opencl_turns_create(backend_t *backend, uint64_t bytes, struct opencl_turns *out);
 void opencl_turns_destroy(struct opencl_turns *turns);
 /* Uploads a run's lists of floats[0] and floats[1] floats, one after the other, to *out. The caller

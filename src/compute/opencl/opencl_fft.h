@@ -22,7 +22,8 @@ enum fft_kind fft_settle(enum fft_kind wanted, uint32_t length);
 /* Plans transforms of `length` points, up to `most` >= 1 at a time, in the queue `device->compute`.
  * `kind` is not AUTO. VkFFT's kernels are cached as programs are; clFFT's only by the driver.
  * Workspace of the library, and a buffer for up to 2^20 points, or one transform, count as device
- * memory. The device must outlive it. Fails with DEVICE. */
+ * memory. The device must outlive it. Fails with DEVICE (a length that fft_can() denies, memory of
+ * host or device, the library). */
 status_t fft_create(device_t *device, enum fft_kind kind, uint32_t length, uint64_t most,
                     fft_t **out);
 /* Waits for the queue of computations. Takes NULL. */

@@ -83,11 +83,12 @@ void stopwatch_free(struct stopwatch *watch); /* leaves {0} */
 enum program_source { PROGRAM_SOURCES(PROGRAM_SOURCE_NUMBER) SOURCES };
 const char *program_source(enum program_source source);
 
-/* Builds a program with `options` ("-DCHANNELS=1024 ..."), or takes the binary from the cache (key:
- * device, platform, driver, text, options). Many ranks may do so at once: one builds, and others
- * wait for it, 30 s at most. A stale or corrupt entry is built anew; a cache that cannot be written
- * is ignored. `what` names the text in messages. The caller releases *out. Fails with DEVICE if it
- * does not compile (the message contains the build log). */
+/* Builds a program with `options` ("-DCHANNELS=1024 ..."), which is noted (report_note()), or takes
+ * the binary from the cache (key: device, platform, driver, text, options). Many ranks may do so at
+ * once: one builds, and others wait for it, 30 s at most. A stale or corrupt entry is built anew; a
+ * cache that cannot be written is ignored. `what` names the text in messages. The caller releases
+ * *out. Fails with DEVICE if it does not compile (the message contains the build log), or for want
+ * of memory. */
 status_t program_build_text(const device_t *device, const char *what, const char *text,
                             const char *options, cl_program *out);
 
@@ -103,8 +104,9 @@ struct launch_made {
 
 /* Builds the concatenation of `count` sources, see program_build_text(), and creates `nkernels`
  * kernels of it, or one. With device->is_ahead, kernels of a program that another process builds
- * stay unchanged. Frees the options in any case. Fails with DEVICE, or as options->status says; the
- * kernels that were created before are the caller's. */
+ * stay unchanged. Frees the options in any case. Fails with DEVICE as program_build_text() and
+ * program_kernel(), or as options->status says; the kernels that were created before are the
+ * caller's. */
 status_t launch_build_all(const device_t *device, const enum program_source *sources,
                           uint32_t count, struct text *options, const struct launch_made *kernels,
                           uint32_t nkernels);
