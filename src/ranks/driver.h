@@ -67,17 +67,21 @@ struct driver_work {
 
 /* Runs all chunks. Collective; every rank gets the same status: the first failure of any rank's
  * work, which rank 0 has printed; else STOPPED, without a message, if a stop was requested and work
- * may be left; or DEVICE (memory). `progress` counts on rank 0 alone; it may be NULL. */
+ * may be left. Fails on all with DEVICE (memory), before any work and not printed. Does not return
+ * where the run is aborted: a rank that dies or is silent is DEVICE. `progress` counts on rank 0
+ * alone; it may be NULL. */
 status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct progress *progress);
 
 /* Does rank 0's part of a run of `ranks` ranks in this process: requests and texts of the others
  * (work->tell(), one a chunk) reach it through MPI from this process. Gives out all chunks; needs
- * the members chunks, tell and take. Not collective; MPI has begun. Fails as tell(); as take(),
- * which is printed; with DEVICE (memory). */
+ * the members chunks, tell and take; is_done and failing are used, too. Not collective; MPI has
+ * begun. Fails as tell(); as take(), which is printed; with DEVICE (memory). */
 status_t driver_simulate(const struct driver_work *work, int ranks);
 
-/* Sends and answers pending messages. Returns 1 if the current work is cancelled: a rank has
- * failed, or a stop takes too long. */
+/* Sends and answers pending messages, calls tell(), take(), wants_stop(), hurry() and failing() as
+ * struct driver_work says, and shows the progress on rank 0. Returns 1 if the current work is
+ * cancelled: a rank has failed, or a stop takes too long, or drops it at once. Aborts the run, and
+ * does not return, on ranks whose rank 0 has died or is silent. */
 int driver_serve(driver_t *driver);
 
 /* Returns the seconds after which driver_serve() should be called again: 0.0005 on rank 0 of

@@ -23,12 +23,15 @@ struct progress {
     size_t drawn; /* characters on the screen */
 };
 
-/* Begins the display; `progress` contains the totals. */
+/* Begins the display, the time and the count; prints nothing. The caller has set the members before
+ * `started`. */
 void progress_begin(struct progress *progress);
 /* Takes the number of parts that are done, those of earlier runs too, and prints a line if it is
- * due. The remaining time counts from the last change, since reports of others may be late. */
+ * due and stderr takes it without waiting. The remaining time counts from the last change, since
+ * reports of others may be late. */
 void progress_show(struct progress *progress, uint64_t done);
-/* Erases the line that was redrawn in place, if there is one. */
+/* Erases the line that was redrawn in place, if there is one and stderr takes it without waiting.
+ * May be repeated. */
 void progress_end(struct progress *progress);
 
 #endif

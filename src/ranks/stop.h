@@ -21,29 +21,35 @@ enum stop { STOP_NO, STOP_FINISH, STOP_DROP };
 
 /* ---- The main thread ---- */
 
-/* Blocks the signals for the watch. Call before there are threads. `drops`: the work in hand may be
- * dropped; else every signal leaves time to finish it. */
+/* Blocks SIGTERM, SIGINT and SIGUSR1 for the watch. Call before there are threads. `drops`: the
+ * work in hand may be dropped; else every signal leaves time to finish it. The launcher's rank 0,
+ * or a process without one, speaks until stop_begin(). */
 void stop_hold(int drops);
 
-/* Begins work: removes a limit that was set before, for a failure. `speaks`: this process reports
- * stops. */
+/* Begins work: removes a limit, counts and a text that were set before; a stop that was requested
+ * keeps its limit, from now on. `speaks`: this process reports stops. Children of io/apart ask
+ * stop_wanted() from now on. */
 void stop_begin(int speaks);
 
 /* Returns whether this process was asked to stop: enum stop. Call it regularly: it also handles
- * children that died (io/apart). */
+ * children that died or ended (apart_look()), at most every 10 ms. */
 int stop_wanted(void);
 
 /* Requests a stop (enum stop) because another rank was asked. A sooner one that was requested
- * before stays. */
+ * before stays. Sets the limit: this process ends 9 s later (STOP_FINISH) or 0.65 s later
+ * (STOP_DROP; 9 s where it does not speak and MPI has not begun), up to 0.5 s more where it does
+ * not speak. With STOP_DROP, a process that speaks prints "stopping ...", unless it ends for a
+ * failure. */
 void stop_ask(int how);
 
 /* Sets a limit after a rank has failed: this process ends with that status if it has not done so
- * nine seconds later. It does not report the failure again. */
+ * nine seconds later, 0.5 s more where it does not speak; an earlier limit stays. It does not
+ * report the failure again: it prints a note if it speaks. */
 void stop_limit(status_t st);
 
 /* Set parts of the message that is printed if the watch ends this process: `done` of `all` chunks
- * are done; what it waits for, such as "the file system delays ..." (NULL: its work), a text that
- * is copied. */
+ * are done (`all` 0: not said); what it waits for, such as "the file system delays ..." (NULL: its
+ * work), a text of which at most 511 bytes are copied. */
 void stop_count(uint64_t done, uint64_t all);
 void stop_waits_for(const char *what);
 
@@ -52,7 +58,8 @@ void stop_waits_for(const char *what);
 void stop_conclude(status_t st);
 
 /* Any thread: tells the ranks of this machine that an error has been printed, and that this process
- * is about to end with that status, for which a launcher ends the others: they report nothing. */
+ * is about to end with that status, for which a launcher ends the others: they report nothing. Does
+ * nothing before watch_know_all(). */
 void stop_tell_peers(status_t st);
 
 /* ---- Limits ---- */
@@ -60,19 +67,21 @@ void stop_tell_peers(status_t st);
  * the last requests to a file system that does not answer. */
 typedef struct watchdog watchdog_t;
 
-/* Starts a watchdog: unless watchdog_end() is called within `timeout` seconds (0: never), the
- * process prints "error: MESSAGE" and ends with STATUS_DATA, which ends all other ranks. If another
- * rank of this machine is stopped, the message names that, and the status is DEVICE. The process
- * prints nothing, and ends with the status of the reported error, if there is one. Data synced to
- * the disk is valid at any moment. `message` is copied. *out is NULL for 0. Fails with DEVICE. */
+/* Starts a watchdog: unless watchdog_end() is called within `timeout` seconds of the beginning or
+ * of the last watchdog_moved() (0: never), the process prints "error: MESSAGE" and ends with
+ * STATUS_DATA, which ends all other ranks. If another rank of this machine is stopped, the message
+ * names that, and the status is DEVICE. The process prints nothing, and ends with the status of the
+ * reported error, if there is one. Data synced to the disk is valid at any moment. `message` is
+ * copied. *out is NULL for 0 and after a failure. Fails with DEVICE (memory, thread). */
 status_t watchdog_begin(double timeout, const char *message, watchdog_t **out);
 /* The same, in the place of *out (NULL: none), which is ended, with the message that `file` could
- * not be `what` ("opened") within `timeout` seconds. Waits `later` seconds more, for ranks or
- * threads that report a better reason. Fails with DEVICE; *out is NULL then. */
+ * not be `what` ("opened") within `timeout` seconds (0: never). Waits `later` seconds more, for
+ * ranks or threads that report a better reason. Fails with DEVICE (memory, thread); *out is NULL
+ * then. */
 status_t watchdog_begin_file(double timeout, double later, const char *file, const char *what,
                              watchdog_t **out);
-/* watchdog_moved(): notes progress; the time begins anew. watchdog_end(): ends the watchdog. Take
- * NULL. */
+/* watchdog_moved(): notes progress; the time begins anew. watchdog_end(): ends the watchdog and
+ * frees it. Take NULL. */
 void watchdog_moved(watchdog_t *watchdog);
 void watchdog_end(watchdog_t *watchdog);
 SCOPED_END(watchdog_end, watchdog_t *)
@@ -83,20 +92,21 @@ SCOPED_END(watchdog_end, watchdog_t *)
  * because a rank is stopped or missing; a rank of this machine that is stopped while all plan, open
  * or publish. It prints the error, and ends this process with DEVICE, which ends the others. */
 
-/* Sets how long ranks may hang, in seconds: default CLOCK_STALL; 0: no limit. Before watch_begin().
- */
+/* Sets how long ranks may hang, in seconds: default CLOCK_STALL (300); 0: no limit. Before
+ * watch_begin(). */
 void watch_limit(double seconds);
 
-/* Starts the thread, once; signals that it is to take wait already (stop_hold()). To be called when
- * the process has no other thread, and no more children of fork() are to come. Fails with DEVICE.
- */
+/* Starts the thread, once: later calls do nothing. Signals that it is to take wait already
+ * (stop_hold()). To be called when the process has no other thread, and no more children of fork()
+ * are to come. Blocks SIGALRM and the signal of stop_tell_peers(). Fails with DEVICE (thread). */
 status_t watch_begin(void);
 
-/* After MPI has begun: finds which ranks share this machine. Collective. Fails with DEVICE. */
+/* After MPI has begun: finds which ranks share this machine; they are sent a stop at once
+ * (STOP_DROP) that was requested before. Collective. Fails on all with DEVICE (memory). */
 status_t watch_know_all(MPI_Comm comm);
 
-/* Tells the watch that a driver begins, which receives messages of all ranks; or that it has
- * ended. */
+/* Tells the watch that a driver begins, which receives messages of all ranks; or that it has ended.
+ * Does nothing while this process is alone. */
 void watch_rest(int is_driven);
 
 #endif
