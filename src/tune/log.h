@@ -19,19 +19,20 @@ struct tune_entry {
 
 typedef struct tune_log tune_log_t;
 
-/* Opens or makes the log at `path` and reads its entries. A line that is cut short or malformed is
- * skipped with a warning. With NULL as path, nothing is stored. Fails with USAGE if the file is no
- * log; with DATA (unreadable or not writable), NO_SPACE, DEVICE (memory). */
+/* Opens or makes the log at `path` and reads its entries; a new or empty one gets its first line. A
+ * line that is cut short or malformed is skipped with a warning. With NULL as path, nothing is
+ * stored. Fails with USAGE if the file is no log (another text, HDF5, a NUL byte); with DATA (no
+ * ordinary file, unreadable, not writable, above 256 MiB), NO_SPACE, DEVICE (memory). */
 status_t tune_log_open(const char *path, tune_log_t **out);
 void tune_log_close(tune_log_t *log); /* takes NULL */
 SCOPED_END(tune_log_close, tune_log_t *)
 
 /* Returns the entry of an earlier tuner with these words and this round, which belongs to the log,
- * or NULL. Lines of this log's tune_log_add() are not found. */
+ * or NULL (the log is not NULL). Lines of this log's tune_log_add() are not found. */
 const struct tune_entry *tune_log_find(const tune_log_t *log, const char *problem,
                                        const char *words, uint32_t round);
-/* Writes a line, whole or not at all as far as the system goes. Fails with NO_SPACE, DATA, DEVICE
- * (memory). */
+/* Writes a line at the end, in one piece; a full disk may cut it short. Nothing without a path.
+ * Fails with NO_SPACE, DATA, DEVICE (memory). */
 status_t tune_log_add(tune_log_t *log, const struct tune_entry *entry);
 
 #endif

@@ -71,14 +71,14 @@ struct tune_problem {
 
 /* Append a configuration, values [nparameters], in words, and read it. tune_problem_words() fails
  * with DEVICE (memory). tune_problem_parse() returns 0, and leaves `values` unchanged, if the words
- * are no configuration or one out of range. */
+ * are no configuration or one out of range, or without memory; else 1. */
 status_t tune_problem_words(const struct tune_problem *problem, const uint32_t *values,
                             struct text *out);
 int tune_problem_parse(const struct tune_problem *problem, const char *words, uint32_t *values)
     __attribute__((warn_unused_result));
 
 /* Sets *out to whether a case can use a configuration, values [nparameters]. Fails with USAGE if
- * the requested method cannot do the case, as filter_candidates(); with DEVICE. */
+ * the requested method cannot do the case, as filter_candidates(); with DEVICE (memory). */
 status_t tune_problem_fits(const struct tune_problem *problem, backend_t *backend, const void *spec,
                            const uint32_t *values, int *out);
 

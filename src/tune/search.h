@@ -73,10 +73,11 @@ struct tune_outcome {
     double searched;   /* as struct store_record has it */
 };
 
-/* Times configurations and finds the fastest correct one. Skips those that fail; finding no correct
- * one is no failure. `problem` names the problem in `log`, which may be NULL: none. Fails with
- * NO_SPACE or DATA (the log), DEVICE (memory; eight configurations failed on the device one after
- * the other before any was right). tune_outcome_free() in any case. */
+/* Times configurations (at least one is in the space) and finds the fastest correct one. Skips
+ * those that fail, whose causes are cleared; finding no correct one is no failure. Results in `log`
+ * (may be NULL: none), where `problem` names the problem, are not timed again, and new ones are
+ * added. Fails with NO_SPACE or DATA (the log), DEVICE (memory; eight configurations failed on the
+ * device one after the other before any was right). tune_outcome_free() in any case. */
 status_t tune_search(const struct tune_space *space, const struct tune_options *options,
                      tune_log_t *log, const char *problem, struct tune_outcome *out);
 void tune_outcome_free(struct tune_outcome *outcome); /* takes {0}; may be repeated */
@@ -87,7 +88,7 @@ struct tune_statistics {
     double best, mean, median, deviation; /* 1 / s; the deviation of the space itself: / count */
     double signal_to_noise;               /* (best - mean) / deviation; 0 for fewer than two */
 };
-/* Computes the statistics. Fails with DEVICE (memory). */
+/* Computes the statistics; zeros if none is right. Fails with DEVICE (memory). */
 status_t tune_statistics(const struct tune_space *space, const struct tune_outcome *outcome,
                          struct tune_statistics *out);
 

@@ -10,7 +10,8 @@ struct tune_time {
     double from, until;      /* by clock_now(); until 0: as long as it takes */
     int (*is_stopped)(void); /* returns whether to stop at once; NULL: never */
 };
-/* Returns whether the given share (0 .. 1) of the time is over, or is_stopped() requests a stop. */
+/* Returns whether the given share (0 .. 1) of the time is over, or is_stopped() requests a stop
+ * (also without an end). */
 int tune_time_is_over(const struct tune_time *time, double share);
 /* Returns the seconds of all of it; infinite without an end. */
 double tune_time_seconds(const struct tune_time *time);
@@ -22,10 +23,11 @@ struct tune_budget {
                           counts them down */
     int (*is_stopped)(void);
 };
-/* Returns the time of the next search, its share of the budget, from now on. It is over at once if
- * none is left. */
+/* Returns the time of the next search, from now on: what is left of the budget, divided by the
+ * number of problems. It is over at once if none is left. */
 struct tune_time tune_budget_begin(const struct tune_budget *budget);
-/* Ends that search. Time that it has not used is left for the others. */
+/* Ends that search: adds the time since its beginning to budget->spent. Time that it has not used
+ * is left for the others. */
 void tune_budget_end(struct tune_budget *budget, const struct tune_time *time);
 
 /* Returns the median of count >= 1 numbers, of an even count the mean of the middle two. Sorts them
@@ -38,13 +40,14 @@ struct trial_run {
 };
 
 /* If a device has timed steps, sets run->seconds to the sum of steps `first` and later, without the
- * download. */
+ * download; else leaves it. */
 void trial_run_settle(struct trial_run *run, enum device_step first);
 
-/* Functions that a trial times and checks. A wrong result is no failure. */
+/* Functions that a trial times and checks, with the caller's context. A wrong result is no failure.
+ * check() adds to *wrong, which is 0 before, the numbers of the last run that are wrong. */
 struct trial {
     status_t (*run)(void *context, struct trial_run *out);
-    status_t (*check)(void *context, uint32_t *wrong); /* of the last run: numbers that are wrong */
+    status_t (*check)(void *context, uint32_t *wrong);
 };
 
 struct trial_times {
@@ -55,7 +58,8 @@ struct trial_times {
 };
 
 /* Runs a trial once to warm up, then times `repeats` >= 1 runs: fewer, at least one, if `time` (may
- * be NULL) is over. Checks the last one. Fails as run() and check(), and with DEVICE (memory). */
+ * be NULL) is over. Checks the last one. Fails as run() and check(), and with DEVICE (memory); *out
+ * is unchanged then. out->spent is 0. */
 status_t trial_time(const struct trial *trial, void *context, uint32_t repeats,
                     const struct tune_time *time, struct trial_times *out);
 

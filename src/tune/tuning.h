@@ -39,26 +39,29 @@ struct tuning {
 
 /* Looks a case up in the database (NULL: the user's own). Failures of the database are warnings.
  * Not collective: on many ranks, one calls this and sends the result to the others. `backend` and
- * `spec` must outlive the tuning. The caller calls tuning_end() in any case; it takes {0}.
- * Fails with USAGE if the requested method cannot do the case; with DEVICE. */
+ * `spec` must outlive the tuning. The caller calls tuning_end() in any case; it takes {0}. Fails
+ * with USAGE if the requested method of a filter cannot do the case; with DEVICE (memory). */
 status_t tuning_begin(const struct tune_problem *problem, backend_t *backend, const void *spec,
                       const char *database, struct tuning *out);
 void tuning_end(struct tuning *tuning);
 
-/* Searches within the problem's share of the budget, sets tuning->values to the fastest correct
- * configuration, and stores it in request->database. The configuration of the database takes part.
- * `also` (may be NULL) is a configuration to begin with. If the budget is spent, nothing is timed,
- * and the summary is_cut. Fails as tune_search(), with NO_SPACE, DATA (the log), DEVICE; as the
- * problem's begin(), with USAGE, DEVICE. One search, of either kind, for a tuning. */
+/* Searches within the problem's share of the budget, to which the time is added in any case, sets
+ * tuning->values to the fastest correct configuration, if there is one, and stores it in
+ * request->database (which fails only for memory, else warns). The configuration of the database
+ * takes part. `also` (may be NULL), [nparameters], is a configuration to begin with. If the budget
+ * is spent, nothing is timed, and the summary is_cut. Fails as tune_search(), with NO_SPACE, DATA
+ * (the log), DEVICE; as the problem's begin(), with USAGE, DEVICE; with DEVICE (memory). One
+ * search, of either kind, for a tuning. */
 status_t tuning_search(struct tuning *tuning, const struct tune_request *request,
                        const uint32_t *also);
 /* Searches the picked configurations within options->time, without regard to the budget, and does
  * not store the result. The configuration of the database, if it is in the space, replaces
- * options->known. `log` may be NULL. Fails as tuning_search(). */
+ * options->known. `log` may be NULL. If the time is over, nothing is timed, and the summary is_cut.
+ * Fails as tuning_search(): USAGE, NO_SPACE, DATA, DEVICE. */
 status_t tuning_search_picked(struct tuning *tuning, const struct tune_pick *pick,
                               const struct tune_options *options, tune_log_t *log);
-/* Stores the result of the search, if there is one. A database that cannot be written is a warning.
- * Fails with DEVICE (memory). */
+/* Stores the result of the search, if it found a correct configuration. A database that cannot be
+ * written is a warning. Fails with DEVICE (memory). */
 status_t tuning_keep(struct tuning *tuning, const char *database);
 /* Stores any configuration, values [nparameters], with its median of `seconds` and struct
  * store_record's `searched`; `settled` as for store_put(). A database that cannot be written is a
@@ -67,14 +70,17 @@ status_t tuning_put(const struct tuning *tuning, const char *database, const uin
                     double seconds, double searched, const char *settled);
 
 /* For runs that tune before they begin, after tuning_begin(): if the case is unknown, or from a
- * search that had less time than is left now, searches. Reports this in a note; a search that does
- * not fit is a warning (tuning_forgive()). tuning->summary.timed > 0: tuning_keep() is to follow.
- * Fails with DEVICE, and NO_SPACE or DATA (the log). */
+ * search that had less time than is left now, searches as tuning_search(), but stores nothing.
+ * Reports this in a note, or that the budget is spent. A search that does not fit is a warning
+ * (tuning_forgive()). `also` may be NULL: the nearest case's. Nothing once a stop is requested.
+ * Adds to budget->spent. tuning->summary.timed > 0: tuning_keep() is to follow. Fails with DEVICE
+ * (memory, the device), and NO_SPACE or DATA (the log). */
 status_t tuning_now(struct tuning *tuning, const struct tune_request *request,
                     const uint32_t *also);
 
-/* Replaces USAGE, and DEVICE if the device's memory was full, by a warning and STATUS_OK; returns
- * other statuses unchanged. For searches that are optional. */
+/* Replaces USAGE, and DEVICE if the device's memory was full (backend_was_full(), which is
+ * cleared), by a warning with the recorded cause, which is cleared, and STATUS_OK; returns other
+ * statuses unchanged. For searches that are optional. */
 status_t tuning_forgive(const struct tune_problem *problem, backend_t *backend, status_t st);
 
 /* Sets *out to whether a database (NULL: the user's own) has a record for a case on any device.
@@ -83,18 +89,20 @@ status_t tuning_is_known(const struct tune_problem *problem, enum backend_kind k
                          const void *spec, const char *database, int *out);
 
 /* The automatic choice: the few configurations that are known to be good, timed once for a case and
- * device, and remembered in the cache folder.
+ * device, and remembered in the user's cache folder.
  *
  * Sets `values` to the fastest configuration of `list` (those that the problem's begin() gives for
  * `is_few`), measured in `memory` bytes of this machine (0: no limit). A list of one is only
  * verified.
  *
- *   list     uint32 [count][nparameters]
+ *   list     uint32 [count][nparameters]; 0 of them: nothing is done
  *   values   [nparameters] in: the one by rule, which stays where nothing is to be measured, none
- *            can be, or too little memory is there (a warning)
+ *            can be, too little memory is there (with several in the list a warning), or
+ *            after a failure
  *   kind     of entries in the cache folder
  *
- * Fails with DEVICE: none of them is right. */
+ * Fails with DEVICE: those that could be built are all wrong; memory; with several in the list also
+ * failures of the device. */
 status_t tune_few(const struct tune_problem *problem, backend_t *backend, const void *spec,
                   const char *kind, const uint32_t *list, uint32_t count, uint64_t memory,
                   uint32_t *values);

@@ -31,8 +31,8 @@ struct bank {
 };
 
 /* bank_unit(): streams that are processed together, 2 where polarisations are combined, which are
- * then neighbours (pol_inner 1), else 1. Sizes for `spectra` spectra of a spec: rows of output i,
- * bytes of all buffers of a slot. */
+ * then neighbours (pol_inner 1), else 1. Sizes for `spectra` spectra of a spec: rows of output i
+ * (whole dumps), bytes of all buffers of a slot. */
 uint32_t bank_unit(const struct channelise_spec *spec);
 uint64_t bank_rows(const struct channelise_spec *spec, uint32_t i, uint64_t spectra);
 uint64_t bank_slot_bytes(const struct channelise_spec *spec, uint64_t spectra);
@@ -40,7 +40,8 @@ uint64_t bank_slot_bytes(const struct channelise_spec *spec, uint64_t spectra);
 /* Returns the bytes of a row of the streams of bank_unit(), of output i. */
 size_t bank_row_bytes(const struct channelise_spec *spec, uint32_t i);
 
-/* Makes random samples, `words` times 8 bytes of them; streams of other seeds differ. */
+/* Makes random samples, `words` times 8 bytes of them, on at most 8 threads; streams of other seeds
+ * differ. Floats are from -128 to 128. */
 void bank_noise(enum sample_format format, uint64_t seed, uint64_t words, void *out);
 
 /* bank_noise_buffer(): allocates a buffer of such samples. bank_blank_buffer(): of NaN, which marks
@@ -56,12 +57,14 @@ status_t bank_part(backend_t *backend, buffer_t *whole, uint64_t at, uint64_t by
  * free() returns *re and *im, which are NULL before, in any case. Fails with DEVICE. */
 status_t bank_places(uint32_t nstreams, size_t bytes, enum sample_format format, int is_complex,
                      size_t **re, size_t **im);
-/* Opens the backend that others are compared with. Fails with DEVICE. */
+/* Opens the backend that others are compared with; backend_close() is the caller's. Fails with
+ * DEVICE (memory). */
 status_t bank_open_reference(backend_t **out);
 
-/* bank_create(): creates the stage, bank->stage, with scales. bank_scale(): sets scales of 8 rms to
- * either side for the rounded outputs of any stage of a spec whose samples are such noise. The
- * spec's coefficients are set. Fail with USAGE (a requested kernel that cannot do the problem),
+/* bank_create(): creates the stage, bank->stage, with scales; bank_end() frees it, also after a
+ * failure. bank_scale(): sets scales of 8 rms to either side for the rounded outputs of any stage
+ * of a spec whose samples are such noise, and waits for runs under way. The spec's coefficients are
+ * set. bank_create() fails with USAGE (a kernel or shape that cannot do the problem), both with
  * DEVICE. */
 status_t bank_create(struct bank *bank);
 status_t bank_scale(channelise_t *stage, const struct channelise_spec *spec);
@@ -72,17 +75,18 @@ status_t bank_lay_out(struct bank *bank);
 status_t bank_allocate(struct bank *bank, uint32_t nslots);
 /* Fills the samples of all slots with noise. Fails with DEVICE. */
 status_t bank_fill(struct bank *bank);
-/* Sets all rows of all slots to NaN, as bank_spoil(). Fails with DEVICE. */
+/* Sets all rows of all slots to none, as bank_spoil(). Fails with DEVICE. */
 status_t bank_spoil_all(struct bank *bank);
-/* Frees all that the bank has, and sets it to {0}. */
+/* Frees all that the bank has, the stage, too, and sets it to {0}, which it takes. */
 void bank_end(struct bank *bank);
 
-/* Runs one block, alone, in slot 0. The steps are the stage's: enum device_step. Fails with
- * DEVICE. */
+/* Runs one block, alone, in slot 0. Sets out->steps to the stage's steps (enum device_step; zeros
+ * without a device), and out->seconds to the sum of those from STEP_FILTER on without the download,
+ * or to the time of all on the host. Fails with DEVICE. */
 status_t bank_run_alone(struct bank *bank, struct trial_run *out);
 /* Runs blocks in a row, each waiting only for its own slot: at least `blocks` of them, and for at
- * least `least` seconds. Sets *done to their number, and *seconds to the time of all of them.
- * Fails with DEVICE. */
+ * least `least` seconds (0: as many as `blocks`). Sets *done to their number, and *seconds to the
+ * time of all of them by the host's clock. Fails with DEVICE. */
 status_t bank_run_row(struct bank *bank, uint64_t blocks, double least, uint64_t *done,
                       double *seconds);
 
@@ -92,16 +96,17 @@ struct bank_window {
     uint32_t stream;         /* the first of its unit */
     float *rows[MOST_OUTPUTS];
 };
-/* Computes the rows of windows of slot 0's samples, as floats; they are NULL before.
- * bank_window_free() in any case; it makes them NULL again. Fails with DEVICE (memory). */
+/* Computes the rows of windows of slot 0's samples, as floats, laid out as the stage's for the
+ * streams of bank_unit(); they are NULL before. bank_window_free() in any case; it makes them NULL
+ * again. Fails with DEVICE (memory). */
 status_t bank_expect(struct bank *bank, struct bank_window *windows, uint32_t count);
 void bank_window_free(struct bank_window *window);
 /* Sets the rows of windows in all outputs to NaN, or in few bits to the number that means NaN, so
  * that rows that are not written are found. Fails with DEVICE. */
 status_t bank_spoil(struct bank *bank, const struct bank_window *windows, uint32_t count);
-/* Counts the rows of slot 0 that differ (those in few bits by more than rounding explains) by more
- * than `most` times the limits of `voltmill verify`; all differences are added to *agreement. Fails
- * with DEVICE. */
+/* Sets *wrong to the number of rows of slot 0 that differ (those in few bits by more than rounding
+ * explains) by more than `most` times the limits of `voltmill verify`; all differences are added to
+ * *agreement. Waits for the block. Fails with DEVICE. */
 status_t bank_compare(struct bank *bank, const struct bank_window *windows, uint32_t count,
                       double most, struct agreement *agreement, uint32_t *wrong);
 

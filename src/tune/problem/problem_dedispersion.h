@@ -8,30 +8,31 @@
 
 typedef struct dedispersion_trial dedispersion_trial_t;
 
-/* Creates samples and memory for `spec` (not copied: what it points to must outlive the trial),
- * whose shape is ignored. Fails with DEVICE. */
+/* Creates samples and memory for `spec` (copied, but what it points to must outlive the trial),
+ * whose shape is ignored; max_samples is the length of runs. Fails with DEVICE. */
 status_t dedispersion_trial_create(backend_t *backend, const struct dedisperse_spec *spec,
                                    dedispersion_trial_t **out);
 void dedispersion_trial_destroy(dedispersion_trial_t *trial); /* takes NULL */
 SCOPED_END(dedispersion_trial_destroy, dedispersion_trial_t *)
 
-/* Times a shape (NULL: the backend's own choice): runs it once to warm up, then `repeats` times. A
- * run's seconds are those of the sums by the device's clock, or of all steps on the host.
+/* Times a shape (NULL: the backend's own choice): runs it once to warm up, then `repeats` >= 1
+ * times. A run's seconds are those of the sums by the device's clock, or of all steps on the host.
  * `is_whole`: each repetition includes the transfers, else only the sums are repeated. Each call
- * uses other samples than the one before, so outputs that are not written are wrong, too. `time` as
- * for trial_time(). `words` (may be NULL) gets a description of the shape. Fails with USAGE (an
- * impossible shape), DEVICE. A wrong result is no failure: out->wrong counts wrong sampled outputs.
- */
+ * uses other samples than the one before, so outputs that are not written are wrong, too. `time`
+ * (may be NULL) as for trial_time(). A description of the shape is appended to `words` (may be
+ * NULL). Fails with USAGE (an impossible shape), DEVICE; *out is unchanged then. A wrong result is
+ * no failure: out->wrong counts wrong sampled outputs. */
 status_t dedispersion_trial_time(dedispersion_trial_t *trial, const struct dedisperse_shape *shape,
                                  uint32_t repeats, int is_whole, const struct tune_time *time,
                                  struct text *words, struct trial_times *out);
 
-/* Returns the samples of the last run, and sets where its first one is. */
+/* Returns the samples of the last run, which belong to the trial, and sets where its first one is
+ * and how they lie. */
 buffer_t *dedispersion_trial_samples(const dedispersion_trial_t *trial,
                                      struct dedisperse_input *input);
 
-/* Returns the output of the last run: float series [DMs][stride], of which max_samples are
- * valid. */
+/* Returns the output of the last run, which belongs to the trial: float series [DMs][stride], of
+ * which max_samples are valid. Sets *stride, in floats. */
 buffer_t *dedispersion_trial_series(const dedispersion_trial_t *trial, uint64_t *stride);
 
 #endif

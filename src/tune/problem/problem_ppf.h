@@ -27,9 +27,11 @@ struct ppf_trial {
 /* Begins a trial of a spec with one stream, or one pair, and with enough spectra for a measurement
  * whatever the job's blocks are: about `points` / channels, at least 32. They are limited by
  * `memory` bytes of this machine (0: no limit), and by the device's memory beside a stage of
- * `shape` (NULL: by rule). The spec's coefficients must outlive the trial. Makes FFTW's plan on a
- * CPU. The caller calls ppf_trial_end() in any case. Fails with USAGE (too little memory: reports
- * the bytes needed; the requested kernel cannot do the problem), DEVICE. */
+ * `shape` (NULL: by rule), then at least 16. The spec's coefficients must outlive the trial. Makes
+ * FFTW's plan on a CPU, or takes it from the user's cache. The caller calls ppf_trial_end() in any
+ * case; it takes {0}. Fails with USAGE (too little memory: reports the bytes needed; by rule, the
+ * requested kernel cannot do the problem), DEVICE. A shape that cannot be built is no failure here.
+ */
 status_t ppf_trial_begin(backend_t *backend, const struct channelise_spec *spec,
                          const struct channelise_shape *shape, uint64_t points, uint64_t memory,
                          struct ppf_trial *out);
@@ -39,8 +41,9 @@ void ppf_trial_end(struct ppf_trial *trial);
  * above. */
 uint64_t ppf_trial_bytes(const struct ppf_trial *trial);
 
-/* Times a shape, `repeats` runs within `time` (trial_time()). Fails with USAGE (impossible shape),
- * DEVICE. A wrong result is no failure: times->wrong counts wrong rows. */
+/* Times a shape, `repeats` >= 1 runs within `time` (may be NULL; trial_time()). Its stage is freed
+ * afterwards. Fails with USAGE (impossible shape), DEVICE; *times is unchanged then. A wrong result
+ * is no failure: times->wrong counts wrong rows. */
 status_t ppf_trial_time(struct ppf_trial *trial, const struct channelise_shape *shape,
                         uint32_t repeats, const struct tune_time *time, struct trial_times *times);
 
