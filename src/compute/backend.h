@@ -151,7 +151,8 @@ status_t stage_times(void *stage, double seconds[DEVICE_STEPS]);
 
 /* Makes rows of a block of samples (compute/shared/samples.h) by a filter or a synthesis: see
  * compute/filter.h and compute/synthesise.h. Not for other stages. `input` and `run` are copied.
- * May return before the work is done: buffer_get(out) waits. Fails with DEVICE. */
+ * May return before the work is done: buffer_get(out) waits. Fails with DEVICE (the device refuses
+ * the work, or earlier work failed; memory). */
 struct sample_input;
 struct stage_run;
 status_t stage_run(void *stage, buffer_t *in, const struct sample_input *input,

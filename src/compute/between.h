@@ -84,7 +84,7 @@ struct beamform_turns {
  *
  * `turns` is not NULL. Buffers may be of any use. May return before the work is done: buffer_get()
  * waits; a stage that is run on `out` afterwards by the same backend sees it done. Fails with
- * DEVICE. */
+ * DEVICE (the device refuses the work, or earlier work failed; memory). */
 status_t between_run(between_t *between, buffer_t *in, uint64_t first, uint64_t spectra,
                      const struct beamform_turns *turns, buffer_t *out);
 

@@ -193,7 +193,8 @@ status_t channelise_candidates(backend_t *backend, const struct channelise_spec 
 /* Plans the stage; stage_destroy() frees it. The spec's coefficients may be freed afterwards. A
  * device compiles its kernels, unless the user's cache has them. Fails with DEVICE (memory, of the
  * device too: backend_was_full(); an instruction set that this machine lacks; a plan of FFTW that
- * it cannot use; a kernel that does not build), or as channelise_choose() if there is no choice. */
+ * it cannot use; a kernel that does not build); without a choice in the spec also as
+ * channelise_choose(), with USAGE (the requested kernel cannot do the problem). */
 status_t channelise_create(backend_t *backend, const struct channelise_spec *spec,
                            channelise_t **out);
 
@@ -223,15 +224,18 @@ status_t channelise_scale(channelise_t *channelise, uint32_t i, uint32_t nstream
  * (NaN, infinite, the missing value) count as zero volts; those among the first `counted` samples
  * of each stream are counted (so that overlaps are not counted twice): buffer_missing(). Results
  * are a pure function of samples and spectrum number: neither blocks, chunks nor threads change a
- * bit. `input` is copied. May return before the work is done: buffer_get() waits. Fails with
- * DEVICE. Adamek, Novotny, Armour 2016, A polyphase filter for many-core architectures, eqs. 1 and
- * 2. */
+ * bit. `input` is copied. May return before the work is done: buffer_get() waits. Fails with DEVICE
+ * (the device refuses the work, or earlier work failed; memory). Adamek, Novotny, Armour 2016, A
+ * polyphase filter for many-core architectures, eqs. 1 and 2. */
 status_t channelise_run(channelise_t *channelise, buffer_t *in, const struct sample_input *input,
                         uint32_t nstreams, uint64_t spectra, uint64_t counted, buffer_t *const *out,
                         uint64_t *rows);
 
-/* Runs a stage as channelise_run(), on samples that `first` has just processed: the same buffer,
- * input and streams, and no more samples. They are unpacked and checked once. Fails with DEVICE. */
+/* Filters, transforms and detects `spectra` spectra of `nstreams` streams into one buffer an
+ * output, and sets `rows`, as channelise_run(), from samples that `first` has just processed: the
+ * same buffer, input and streams, and no more samples. They are unpacked and checked once. May
+ * return before the work is done. Fails with DEVICE (the device refuses the work, or earlier work
+ * failed; memory). */
 status_t channelise_run_after(channelise_t *channelise, const channelise_t *first, buffer_t *in,
                               const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
                               buffer_t *const *out, uint64_t *rows);

@@ -59,8 +59,8 @@ void correlate_begin(correlate_t *correlate, uint64_t first_spectrum);
  * CORRELATE_TILE grains of a dump, the rest in double precision: a pure function of spectra, turns
  * and the spectrum's number. `in` may be a buffer that an earlier stage of the same backend has
  * written, `out` a BUFFER_BETWEEN or BUFFER_OUT. May return before the work is done: buffer_get()
- * waits. Fails with DEVICE. Thompson, Moran, Swenson 2017, Interferometry and synthesis in radio
- * astronomy, ch. 8. */
+ * waits. Fails with DEVICE (the device refuses the work, or earlier work failed; memory). Thompson,
+ * Moran, Swenson 2017, Interferometry and synthesis in radio astronomy, ch. 8. */
 enum { CORRELATE_TILE = 64 };
 status_t correlate_run(correlate_t *correlate, buffer_t *in, uint64_t spectra, const float *turns,
                        buffer_t *out, uint64_t *rows);

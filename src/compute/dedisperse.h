@@ -118,16 +118,16 @@ uint64_t dedisperse_bytes(enum backend_kind kind, const struct dedisperse_spec *
  * first ([time][channel] or not), which takes few percent of the time and lets everything that
  * follows read whole words without looking for ends.
  *
- * May return before the work is done: buffer_get() waits. Fails with DEVICE. Sclocco, Bal, Hessels,
- * van Leeuwen, van Nieuwpoort 2014, Auto-tuning dedispersion for many-core accelerators, Algorithm
- * 1. */
+ * May return before the work is done: buffer_get() waits. Fails with DEVICE (the device refuses the
+ * work, or earlier work failed; memory). Sclocco, Bal, Hessels, van Leeuwen, van Nieuwpoort 2014,
+ * Auto-tuning dedispersion for many-core accelerators, Algorithm 1. */
 status_t dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
                         const struct dedisperse_input *input, uint64_t samples, buffer_t *out,
                         uint64_t out_stride);
 
-/* Makes the sums of the last run once more, from samples that it has left transposed on the
- * device, into the device's side of `out` alone: what timing needs. Backends without such a side
- * run anew. Fails with DEVICE. */
+/* Makes the sums of the last run once more, from samples that it has left transposed on the device,
+ * into the device's side of `out` alone: what timing needs. Backends without such a side run anew.
+ * Fails with DEVICE (the device refuses the work, or earlier work failed; memory). */
 status_t dedisperse_again(dedisperse_t *dedisperse, buffer_t *in,
                           const struct dedisperse_input *input, uint64_t samples, buffer_t *out,
                           uint64_t out_stride);

@@ -36,7 +36,7 @@ struct ingest_ops {
     status_t (*create)(backend_t *backend, uint32_t threads, ingest_t **out);
     /* Creates a BUFFER_IN for blocks of `bytes` bytes. Its host side is allocated at the first
      * buffer_get(), which returns the samples that came (fetched from the device), or a buffer to
-     * fill. Fails as buffer_create(). */
+     * fill. Fails with DEVICE (memory, of the device too). */
     status_t (*buffer)(ingest_t *ingest, uint64_t bytes, buffer_t **out);
     /* Pieces may come to `in`, one of these that no thread fills or reads. Waits for the device's
      * work on the data that was there. Fails with DEVICE when that has failed. */

@@ -51,8 +51,10 @@ enum { FINE_LEAST = 1 << 14 };
 size_t fine_least(void);
 struct fine_shape fine_shape(size_t points, int is_complex);
 
-/* Finds the wisdom for `count` spectra, as cpu_fft_wisdom(); "" if FFTW has nothing to do, or it
- * does not fit into out [room]. Fails with DEVICE (memory). */
+/* Finds FFTW's wisdom for `count` spectra, planned with this effort within about 20 s and kept in
+ * the user's cache, or reads it from there (cpu_fft_wisdom()). Sets "" for a plan by rule, if FFTW
+ * has nothing to do, if the wisdom does not fit into out [room], and on failure. Fails with DEVICE
+ * (memory). */
 status_t fine_fft_wisdom(struct fine_shape shape, enum fft_planning planning, uint64_t count,
                          char *out, size_t room);
 
@@ -90,8 +92,10 @@ void fine_fft_columns(const fine_fft_t *fine, const float *columns, size_t first
 void fine_fft_rows(const fine_fft_t *fine, const float *matrix, size_t first, float *scratch,
                    float *bins);
 
-/* Transforms as fine_fft_rows(), but stores the bins at their places in `spectrum`, float [height
- * width][2], aligned to 64 bytes, past the caches (settle()). Side by side only. */
+/* Computes bins k1 + height k2 for k1 = first .. first + FINE_COLUMNS - 1, and stores them at their
+ * places in `spectrum`, float [height width][2], past the caches: then the thread calls settle()
+ * (struct cpu_kernels). Matrix and scratch as for fine_fft_rows(), all aligned to 64 bytes. For
+ * shapes that are side by side only. */
 void fine_fft_spectrum(const fine_fft_t *fine, const float *matrix, size_t first, float *scratch,
                        float *spectrum);
 

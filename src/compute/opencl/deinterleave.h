@@ -20,16 +20,17 @@ struct sample_places {
     uint32_t known;    /* streams of them */
 };
 /* Allocates places for up to `nstreams` streams. The caller calls sample_places_free() in any case.
- * Fails with DEVICE. */
+ * Fails with DEVICE (memory, of the device too). */
 status_t sample_places_create(device_t *device, uint32_t nstreams, struct sample_places *out);
 void sample_places_free(struct sample_places *places); /* takes {0}; call it once */
 /* Uploads the offsets of `nstreams` <= places->nstreams streams if they differ from those on the
- * device: at a chunk's end, or with another group of streams. Fails with DEVICE. */
+ * device: at a chunk's end, or with another group of streams. Fails with DEVICE if the device
+ * refuses the work. */
 status_t sample_places_bring(struct sample_places *places, const struct sample_coding *coding,
                              const struct sample_input *input, uint32_t nstreams);
 /* Enqueues the download of places->found to counts [DEINTERLEAVE_GROUPS], whose sum is the number
  * of missing samples, and zeros it. The counts are valid after the event *done (before: NULL),
- * which the caller releases in any case. Fails with DEVICE. */
+ * which the caller releases in any case. Fails with DEVICE if the device refuses the work. */
 status_t sample_places_fetch(const struct sample_places *places, cl_ulong *counts, cl_event *done);
 /* Returns whether the offset of every number in the buffer is a multiple of its size. */
 int sample_places_are_aligned(const struct sample_coding *coding, const struct sample_input *input,
@@ -74,7 +75,7 @@ uint64_t deinterleave_extent(const struct sample_coding *coding, const struct sa
  * nothing is done if none can be missing; else memory of `d`, valid until the next run. Streams
  * begin at s * *stride bytes into *out, a multiple of 16 (0 for one stream in order). *is_left:
  * missing samples have not been searched for; may be NULL, and is set only if samples are in order.
- * Fails with DEVICE. */
+ * Fails with DEVICE (the device refuses the work, memory). */
 status_t deinterleave_run(deinterleave_t *d, struct stopwatch *watch,
                           const struct deinterleave_block *block, cl_mem *out, uint64_t *stride,
                           int *is_left);
@@ -84,8 +85,8 @@ cl_mem deinterleave_found(const deinterleave_t *d);
 
 /* Enqueues the download of the counts since the last fetch, and zeros them: `counts`
  * [DEINTERLEAVE_GROUPS], to be added up, are valid after the event *done (before: NULL), which the
- * caller releases in any case. Both are unchanged if no sample could be missing. Fails with DEVICE.
- */
+ * caller releases in any case. Both are unchanged if no sample could be missing. Fails with DEVICE
+ * if the device refuses the work. */
 status_t deinterleave_fetch(deinterleave_t *d, cl_ulong *counts, cl_event *done);
 
 #endif

@@ -110,7 +110,8 @@ status_t device_open(const struct device_info *info, uint64_t memory, uint32_t s
 void device_close(device_t *device); /* takes NULL */
 SCOPED_END(device_close, device_t *)
 
-/* Makes a queue. Fails with DEVICE. */
+/* Makes a queue, which clReleaseCommandQueue() frees. Fails with DEVICE if the driver cannot; *out
+ * is NULL then. */
 status_t device_open_queue(const device_t *device, cl_command_queue_properties properties,
                            cl_command_queue *out);
 
@@ -121,7 +122,7 @@ status_t device_open_queue(const device_t *device, cl_command_queue_properties p
 status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_mem *out);
 /* Makes a sub-buffer of bytes at .. at + bytes - 1 of a buffer; `at` is a multiple of info.align.
  * clReleaseMemObject() frees it: device_release_all() would count its bytes as free. Fails with
- * DEVICE. */
+ * DEVICE if the driver refuses it; *out is NULL then. */
 status_t device_part(const device_t *device, cl_mem whole, uint64_t at, uint64_t bytes,
                      cl_mem *out);
 /* Frees a list of memory of device_allocate(); NULL entries are skipped. */
@@ -146,7 +147,8 @@ status_t device_seconds(const device_t *device, cl_event from, cl_event to, doub
 /* Copies host memory to device memory, from its byte `at` on, after earlier work in the queue of
  * computations; waits; with is_ahead copies nothing. device_put() also allocates the memory: *out
  * may be set on failure, too. device_put_table(): likewise, and frees `table` in any case. `what`
- * names it in messages. Fail with DEVICE. */
+ * names it in messages. Fail with DEVICE (the copy failed; memory of the device, as
+ * device_allocate()). */
 status_t device_write(const device_t *device, cl_mem memory, uint64_t at, const void *data,
                       uint64_t bytes, const char *what);
 status_t device_put(device_t *device, const void *data, uint64_t bytes, const char *what,
@@ -156,7 +158,7 @@ status_t device_put_table(device_t *device, void *table, uint64_t bytes, const c
 
 /* Enqueue in the queue of computations. device_clear() writes zeros; `at` and `bytes` are multiples
  * of 4. device_mark() sets *out to an event that comes when all work before it is done, and flushes
- * the queue. Fail with DEVICE. */
+ * the queue. Fail with DEVICE if the device refuses the work. */
 status_t device_clear(const device_t *device, cl_mem memory, uint64_t at, uint64_t bytes);
 status_t device_mark(const device_t *device, cl_event *out);
 

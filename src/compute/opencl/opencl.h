@@ -32,8 +32,11 @@ struct opencl_buffer {
     cl_event counted; /* `counts` are there; NULL: nothing could be missing */
 };
 
-/* Operations of buffers, as in compute/backend.h, but opencl_buffer_destroy() does not take NULL.
- * Fail with DEVICE. */
+/* Operations of buffers, as in compute/backend.h: buffer_create(), which allocates `bytes` bytes,
+ * buffer_get(), which waits for the work on a buffer and returns its host side, and
+ * buffer_missing(), which waits and sets the number of missing samples of the last run.
+ * opencl_buffer_destroy() waits for the work, and does not take NULL. Fail with DEVICE (memory of
+ * host or device: backend_was_full(); work that failed). */
 status_t opencl_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes,
                               buffer_t **out);
 void opencl_buffer_destroy(buffer_t *buffer);
@@ -47,7 +50,7 @@ status_t opencl_buffer_missing(buffer_t *in, uint64_t *out);
  * rows of earlier blocks are downloaded from the nout <= MOST_OUTPUTS outputs. opencl_block_end()
  * downloads the first bytes[i] of out[i], and flushes the queues. The watch may be NULL. Transfers
  * run beside other blocks' kernels. Only a BUFFER_IN is uploaded, only a BUFFER_OUT downloaded.
- * Fail with DEVICE. */
+ * Fail with DEVICE (the device refuses the work, memory). */
 status_t opencl_block_begin(struct opencl_buffer *in, uint64_t bytes, buffer_t *const *out,
                             uint32_t nout, struct stopwatch *watch);
 status_t opencl_block_end(struct opencl_buffer *in, buffer_t *const *out, const uint64_t *bytes,
@@ -68,12 +71,12 @@ struct opencl_turns {
     uint64_t runs;
 };
 /* Creates buffers of `bytes` bytes, for both lists of a run. *out is {0} before, and the caller
- * calls opencl_turns_destroy() in any case, once. Fails with DEVICE. */
+ * calls opencl_turns_destroy() in any case, once. Fails with DEVICE (memory, of the device too). */
 status_t opencl_turns_create(backend_t *backend, uint64_t bytes, struct opencl_turns *out);
 void opencl_turns_destroy(struct opencl_turns *turns);
 /* Uploads a run's lists of floats[0] and floats[1] floats, one after the other, to *out. The caller
  * then enqueues its kernels, and calls opencl_block_end() for *out. A list that is NULL is skipped.
- * Fails with DEVICE. */
+ * Fails with DEVICE (the device refuses the work, memory). */
 status_t opencl_turns_begin(struct opencl_turns *turns, const float *const lists[2],
                             const uint64_t floats[2], struct stopwatch *watch,
                             struct opencl_buffer **out);

@@ -23,14 +23,15 @@ struct stopwatch {
 status_t stopwatch_event(struct stopwatch *watch, enum device_step step, cl_event **out);
 
 /* Begins and ends the timing of work on `queue` that a library enqueues. Nothing else may be timed
- * with this watch in between. No effect if the watch is off, or NULL. Fail with DEVICE. */
+ * with this watch in between. No effect if the watch is off, or NULL. Fail with DEVICE (the device
+ * refuses the work, memory). */
 status_t stopwatch_begin(struct stopwatch *watch, const device_t *device, cl_command_queue queue,
                          enum device_step step);
 
 status_t stopwatch_end(struct stopwatch *watch, const device_t *device, cl_command_queue queue);
 
 /* Waits for all events, sets the sums in seconds since the last call, and forgets the events. Fails
- * with DEVICE. */
+ * with DEVICE if a command failed or has no times. */
 status_t stopwatch_collect(struct stopwatch *watch, const device_t *device,
                            double seconds[DEVICE_STEPS]);
 
@@ -92,7 +93,8 @@ const char *program_source(enum program_source source);
 status_t program_build_text(const device_t *device, const char *what, const char *text,
                             const char *options, cl_program *out);
 
-/* Creates one kernel of a program, which the caller releases. Fails with DEVICE. */
+/* Creates one kernel of a program, which the caller releases. Fails with DEVICE if the program has
+ * no such kernel, or for want of memory. */
 status_t program_kernel(const device_t *device, cl_program program, const char *name,
                         cl_kernel *out);
 
@@ -150,7 +152,8 @@ struct launch_size {
 struct launch_size launch_over(uint64_t items, uint32_t width);
 
 /* Enqueues a kernel after the work in `device->compute`; the watch counts its time as `step` (NULL:
- * not timed). Fails with DEVICE; the message names the kernel. */
+ * not timed). Fails with DEVICE (an argument or size that the device refuses, memory); the message
+ * names the kernel. */
 status_t launch_kernel(const device_t *device, cl_kernel kernel, struct launch_size size,
                        struct stopwatch *watch, enum device_step step,
                        const struct launch_argument *arguments);

@@ -42,10 +42,12 @@ enum { READ_SAMPLES = 512 }; /* at most, at once */
 uint64_t filter_read(const struct filter_reader *reader, const struct filter_stream *stream,
                      int64_t place, size_t count, float *re, float *im);
 
-/* Reads complex samples, or real ones with 0 V as imaginary parts, as pairs likewise, but any
- * number of them.
+/* Reads any number of complex samples, or real ones with 0 V as imaginary parts, as pairs, from a
+ * place on, which may be outside of the buffer: 0 V there, as for missing samples.
  *
- *   out   float [count][2] */
+ *   out   float [count][2]
+ *
+ * Returns how many of the buffer's were missing. */
 uint64_t filter_read_pairs(const struct filter_reader *reader, const struct filter_stream *stream,
                            int64_t place, size_t count, float (*out)[2]);
 

@@ -12,8 +12,8 @@ enum { CONVOLUTION_LEAST = 64, CONVOLUTION_MOST = 1 << 30 };
 typedef struct overlap_save overlap_save_t;
 
 /* Creates a filter with blocks of spec->choice.shape.length. `spec` and `reader` must outlive it.
- * Fails with USAGE if blocks are too short for the taps, or not within the limits; with DEVICE
- * (memory, FFTW). */
+ * Fails with USAGE if blocks are too short for the taps and a row, or no power of two from
+ * CONVOLUTION_LEAST to CONVOLUTION_MOST; with DEVICE (memory, FFTW). */
 status_t overlap_save_create(const struct filter_spec *spec, const struct filter_reader *reader,
                              overlap_save_t **out);
 void overlap_save_destroy(overlap_save_t *overlap_save); /* takes NULL */

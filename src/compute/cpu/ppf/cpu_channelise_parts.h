@@ -23,7 +23,7 @@ struct ppf_fir_strips {
 };
 
 /* Creates a filter for up to `rows` spectra a pass (a multiple of FIR_ROWS). Coefficients are
- * copied in the order in which they are loaded. Fails with DEVICE. */
+ * copied in the order in which they are loaded. Fails with DEVICE (memory). */
 status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channelise_spec *spec,
                         size_t rows, struct ppf_fir_strips strips, ppf_fir_t **out);
 void ppf_fir_destroy(ppf_fir_t *filter); /* takes NULL */
@@ -55,10 +55,15 @@ struct ppf_fir_out {
 uint64_t ppf_fir_run(const ppf_fir_t *filter, const char *data, uint64_t answers, float *window,
                      const struct ppf_fir_out *out);
 
-/* Filters likewise `columns` samples of a row of the matrix, from sample `first` of each raw
- * spectrum on, of a critically sampled bank. Rows of `out` begin with them; `turn` and `touch` are
- * 0; the window is float [count, rounded up to FIR_ROWS, + T - 1][columns], pairs if complex.
- * Prefetches the samples `ahead` samples further on; 0: none. Returns as ppf_fir_run(). */
+/* Filters `columns` samples (struct ppf_fir_strips) of a row of the matrix, from sample `first` of
+ * each raw spectrum on, of a critically sampled bank.
+ *
+ *   data     stored samples as for ppf_fir_run()
+ *   window   float [count, rounded up to FIR_ROWS, + T - 1][columns], pairs if complex
+ *   out      rows that begin with those columns; `turn` and `touch` are 0
+ *
+ * Prefetches the samples `ahead` samples further on; 0: none. Returns how many of those columns
+ * among the first `answers` samples were missing; missing ones count as zero volts. */
 struct ppf_fir_part {
     size_t first, ahead;
 };
@@ -193,7 +198,8 @@ void interleaved_turn(void *context, uint32_t thread, uint64_t task);
 enum { SCRATCH_PARTS = 4 };
 void cpu_channelise_scratch_floats(const struct cpu *cpu, size_t floats[SCRATCH_PARTS]);
 
-/* The backend's channelise_run() (`first` NULL) and channelise_run_after(). Fails with DEVICE. */
+/* The backend's channelise_run() (`first` NULL) and channelise_run_after(), with their arguments
+ * (compute/channelise.h). Fails with DEVICE (memory). */
 status_t cpu_channelise_run(channelise_t *channelise, const channelise_t *first, buffer_t *in,
                             const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
                             uint64_t counted, buffer_t *const *out, uint64_t *rows);

@@ -7,7 +7,7 @@
 
 typedef struct sums sums_t;
 
-/* Creates the sums of one output, for blocks as the spec says. Fails with DEVICE. */
+/* Creates the sums of one output, for blocks as the spec says. Fails with DEVICE (memory). */
 status_t sums_create(const struct channelise_spec *spec, uint32_t output, sums_t **out);
 void sums_destroy(sums_t *sums); /* takes NULL */
 SCOPED_END(sums_destroy, sums_t *)

@@ -45,7 +45,8 @@ struct fine_relay fine_relay(const struct channelise_spec *spec,
 typedef struct fine fine_t;
 
 /* Creates kernels, tables, and a workspace for `piece` spectra of all streams, a multiple of GRAIN.
- * Copies spec and shape, and does not read spec->coeff. Fails with DEVICE. */
+ * Copies spec and shape, and does not read spec->coeff. Fails with DEVICE (memory, of the device
+ * too; a kernel that does not build). */
 status_t fine_create(device_t *device, const struct channelise_spec *spec, int mode,
                      const struct channelise_shape *shape, uint64_t piece, fine_t **out);
 void fine_destroy(fine_t *fine); /* takes NULL */
@@ -63,7 +64,7 @@ SCOPED_END(fine_destroy, fine_t *)
  *
  * in_stride is bytes. `count` may exceed the workspace: pieces run one after the other.
  *
- * Fails with DEVICE. */
+ * Fails with DEVICE (the device refuses the work, memory). */
 struct fine_block {
     cl_mem in, coeff, to;
     cl_ulong in_stride;

@@ -22,7 +22,9 @@ int mixed_makes(const struct channelise_shape *shape);
 int mixed_fit_wide(const struct channelise_spec *spec, int mode, const struct device_info *device,
                    struct channelise_shape *shape);
 
-/* List shapes, as fused_shapes() and fused_number(), for the stages of mixed.h. */
+/* List shapes for the stages of mixed.h. mixed_shapes(): those to try, at most `most`, the most
+ * promising first, and returns their number, 0 if these stages cannot do the problem. mixed_number:
+ * the whole space (shape_number_t). */
 uint32_t mixed_shapes(const struct channelise_spec *spec, int mode,
                       const struct device_info *device, struct channelise_shape *out,
                       uint32_t most);

@@ -17,11 +17,11 @@ status_t ppf_create(device_t *device, const struct channelise_spec *spec,
 void ppf_destroy(ppf_t *bank);
 SCOPED_END(ppf_destroy, ppf_t *)
 
-/* Begins a chunk: nothing is carried over. Fails with DEVICE. */
+/* Begins a chunk: nothing is carried over. Fails with DEVICE if the device refuses the work. */
 status_t ppf_begin(ppf_t *bank, uint64_t first_spectrum);
 
-/* Gives output i, one of few bits, its factors, [nstreams][nchannels], as channelise_scale().
- * Copies them, after the work that is enqueued. Fails with DEVICE. */
+/* Gives output i, one of few bits, its factors, [nstreams][nchannels]. Copies them, after the work
+ * that is enqueued, for which it waits. Fails with DEVICE if the device refuses the work. */
 status_t ppf_scale(ppf_t *bank, uint32_t i, uint32_t nstreams, const float *factors);
 
 /* Returns whether the filter bank itself searches for floats that are not finite, which are
@@ -41,7 +41,7 @@ struct ppf_look {
  *   out   one buffer an output, as struct channelise_output says; receives rows[i] rows, bytes[i]
  *         with the counts that follow them
  *
- * Fails with DEVICE. */
+ * Fails with DEVICE (the device refuses the work, memory). */
 status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_stride,
                  uint32_t nstreams, uint64_t spectra, const struct ppf_look *look,
                  const cl_mem *out, uint64_t *rows, uint64_t *bytes);

@@ -57,11 +57,14 @@ int is_power_of_two(uint32_t number);
 uint32_t fir_shapes(const struct channelise_spec *spec, enum kernel_kind kernel,
                     const struct device_info *device, struct channelise_shape *out, uint32_t most);
 
-/* Lists likewise the whole space: every width, run, vector and number of teams that fits. */
+/* Lists the whole space of a problem: every width, run, vector and number of teams that fits, at
+ * most `most` shapes, and returns their number. `kernel` as for fir_shapes(): 0 shapes if it cannot
+ * do the problem. The caller sets their `fft`. */
 uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
                    const struct device_info *device, struct channelise_shape *out, uint32_t most);
 
-/* Builds the kernel of a shape for a problem. Fails with DEVICE. */
+/* Builds the kernel of a shape for a problem, or takes it from the user's cache; clReleaseKernel()
+ * frees *out. Fails with DEVICE (memory, a kernel that does not build). */
 status_t fir_build(device_t *device, const struct channelise_spec *spec,
                    const struct channelise_shape *shape, cl_kernel *out);
 
