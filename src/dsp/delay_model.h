@@ -52,11 +52,11 @@ typedef struct delay_model delay_model_t;
  * (dates; more than 2^20 intervals), DEVICE (memory). */
 status_t delay_model_create(const struct delay_spec *spec, delay_model_t **out);
 
-/* Creates likewise a model from a table of delays. Observer, positions and directions of `spec` are
- * ignored, except the numbers nstations and ndirections: station i of the model is column
- * stations[i] of the table, [nstations], direction i is directions[i], [ndirections]. Fails with
- * USAGE (a table that does not cover from_s .. to_s, is empty, or has more than 16 terms), DEVICE
- * (memory). */
+/* Creates a model from a table of delays; delay_model_destroy() frees *out, and takes NULL.
+ * Observer, positions and directions of `spec` are ignored, except the numbers nstations and
+ * ndirections: station i of the model is column stations[i] of the table, [nstations], direction i
+ * is directions[i], [ndirections]. Copies what it keeps. Fails with USAGE (a table that does not
+ * cover from_s .. to_s, is empty, or has more than 16 terms), DEVICE (memory). */
 status_t delay_model_create_table(const struct delay_spec *spec, const struct delay_table *table,
                                   const uint32_t *stations, const uint32_t *directions,
                                   delay_model_t **out);

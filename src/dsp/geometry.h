@@ -76,7 +76,7 @@ status_t geometry_vectors(const struct observer *observer, struct moment moment,
  *   axes   double [3][3]   rows u (east), v (north), w (towards the source)
  *
  * North is towards the ICRS pole for right ascension and declination, and towards the Earth's pole
- * for azimuth and elevation, as in pyuvdata. Fails as geometry_vectors(). */
+ * for azimuth and elevation, as in pyuvdata. Fails with USAGE if the moment is no date of UTC. */
 status_t geometry_axes(const struct observer *observer, struct moment moment,
                        const struct direction *direction, double axes[3][3]);
 
@@ -90,7 +90,8 @@ struct apparent {
     double ra_rad, dec_rad, frame_pa_rad, lst_rad;
 };
 
-/* Computes the apparent place from the axes of geometry_axes(). Fails as geometry_vectors(). */
+/* Computes the apparent place from the axes of geometry_axes(). Fails with USAGE if the moment is
+ * no date of UTC. */
 status_t geometry_apparent(const struct observer *observer, struct moment moment,
                            const double axes[3][3], struct apparent *out);
 

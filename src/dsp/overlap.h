@@ -55,7 +55,8 @@ struct overlap overlap_sum(uint64_t count);
 /* Returns a stage of sums over channels that come least[s] to most[s] rows later; tables must
  * outlive the stage. */
 struct overlap overlap_delays(const uint32_t *least, const uint32_t *most);
-/* Returns likewise a stage whose delays are the same for all streams; it needs no tables. */
+/* Returns a stage of sums over channels that come `least` to `most` rows later in all streams; it
+ * needs no tables. */
 struct overlap overlap_delay(uint32_t least, uint32_t most);
 
 /* Returns the input rows that output row 0 of a stream is made of, without those of its grain. */
@@ -100,8 +101,8 @@ struct overlap_node {
  * count >= 1. Fails with USAGE beyond 64 bits; `rows` are then undefined. */
 status_t overlap_tree_needs(const struct overlap_node *nodes, uint32_t count, uint32_t stream,
                             struct overlap_rows *rows);
-/* Goes from rows[0], the available input, to the rows that each node can make of it. Fails
- * likewise. */
+/* Goes from rows[0], the available input, to the rows that each node can make of it, in rows
+ * [count], count >= 1. Fails with USAGE beyond 64 bits; `rows` are then undefined. */
 status_t overlap_tree_makes(const struct overlap_node *nodes, uint32_t count, uint32_t stream,
                             struct overlap_rows *rows);
 

@@ -30,7 +30,7 @@ status_t ddplan_make(const struct dispersion_spec *spec, double start, double en
 
 /* Computes the largest loss of S/N (0 .. 1) in a range that ddplan_make() made of the same: of a
  * pulse half-way between two of its DMs, against one at its DM in samples as they come, each found
- * by the best box. Fails as dispersion_tolerant(), never with USAGE for such a range. */
+ * by the best box. Fails with DEVICE (memory); with USAGE only for other ranges. */
 status_t ddplan_loss(const struct dispersion_spec *spec, double width_seconds, double tolerance,
                      const struct ddplan_range *range, double *out);
 

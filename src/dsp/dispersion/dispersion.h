@@ -64,7 +64,9 @@ struct dispersion {
  * DM; a frequency, the reference, time or DM out of range; a delay of more than 2^30 samples, late
  * or early), DEVICE (memory). */
 status_t dispersion_settle(const struct dispersion_spec *spec, struct dispersion *out);
-/* Settles the dispersion, and fills its table. Fails as dispersion_settle(), *out likewise. */
+/* Settles the dispersion, and fills its table. dispersion_free() frees *out. A failure leaves *out
+ * as it was. Fails with USAGE as dispersion_settle() (no channel, no DM; numbers out of range; a
+ * delay of more than 2^30 samples), with DEVICE (memory). */
 status_t dispersion_create(const struct dispersion_spec *spec, struct dispersion *out);
 
 /* Computes rows of the table of a settled dispersion.
@@ -123,8 +125,9 @@ struct dispersion_share dispersion_grid_share(const struct dispersion_grid *grid
 /* Runs dispersion_settle() for the share of coherent DM `only` (grid->count: of all DMs, in their
  * order). `origin` and `largest` are always those of all DMs, so that all shares have outputs at
  * the same times. A share may have no DM: out->ndms is 0 then. spec->dms are all DMs, at least one,
- * ascending; spec->coherent_dm is ignored, delay_hz is required. dispersion_free() frees *out.
- * Fails as dispersion_settle(), *out likewise. */
+ * ascending; spec->coherent_dm is ignored, delay_hz is required. dispersion_free() frees *out. A
+ * failure leaves *out as it was. Fails with USAGE as dispersion_settle() (no channel; numbers out
+ * of range; a delay of more than 2^30 samples), with DEVICE (memory). */
 status_t dispersion_grid_settle(const struct dispersion_grid *grid, uint32_t only,
                                 const struct dispersion_spec *spec, struct dispersion *out);
 

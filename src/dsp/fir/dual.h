@@ -44,14 +44,16 @@ struct dual {
  * filters together. */
 status_t dual_create(const struct dual_bank *bank, uint32_t taps, struct dual *out);
 
-/* Computes the dual of the fewest taps whose error is at most `error_db` (negative). If `most` taps
- * (at least 1) do not suffice, computes the dual of `most` taps, which is no failure: out->error_db
- * reports it. Fails as dual_create(). */
+/* Computes the dual of the fewest taps whose error is at most `error_db` (negative); free() returns
+ * out->coeff. If `most` taps (at least 1) do not suffice, computes the dual of `most` taps, which
+ * is no failure: out->error_db reports it. Fails with DEVICE (memory); with USAGE as dual_create()
+ * (a prototype that is zero or not finite, too many equations). */
 status_t dual_design(const struct dual_bank *bank, double error_db, uint32_t most,
                      struct dual *out);
 
 /* Measures the synthesis filter dual->coeff, [taps][points] from dual->first on: sets `error_db`
- * (dB) and `noise`. Fails as dual_create(), or with USAGE if it does not overlap the prototype. */
+ * (dB) and `noise`. Fails with DEVICE (memory); with USAGE if it does not overlap the prototype, or
+ * as dual_create() (a prototype that is zero or not finite, too many equations). */
 status_t dual_measure(const struct dual_bank *bank, struct dual *dual);
 
 #endif

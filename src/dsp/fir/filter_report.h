@@ -23,8 +23,8 @@ struct filter_report {
 };
 
 /* Measures the response of a prototype, `coeff` double [taps][samples_per_spectrum], without the
- * folded shift. Fails with USAGE when H(0) is zero (a filter without gain at the centre), or DEVICE
- * (memory). */
+ * folded shift. Fails with USAGE when H(0) is not above 0 beyond rounding (a filter without gain at
+ * the centre), or DEVICE (memory). */
 status_t filter_report_make(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum,
                             struct filter_report *out);
 
@@ -34,19 +34,21 @@ struct filter_report_oversampled {
     double ripple_db; /* largest minus smallest |H|^2 there */
     double alias_db;  /* least rejection of what folds into it, all from f = rate - 0.5 on */
 };
-/* Measures the response of an oversampled bank, coeff as in filter_report_make(); `rate` is num /
- * den. Fails with USAGE when H(0) is zero; with DEVICE (memory). */
+/* Measures the response of an oversampled bank, `coeff` double [taps][samples_per_spectrum]; `rate`
+ * is num / den. Fails with USAGE when H(0) is not above 0 beyond rounding; with DEVICE (memory). */
 status_t filter_report_oversampled(const double *coeff, uint32_t taps,
                                    uint32_t samples_per_spectrum, double rate,
                                    struct filter_report_oversampled *out);
 
-/* Measures alias_db alone, which takes less time; infinite if the band ends before what folds.
- * Fails as filter_report_oversampled(). */
+/* Measures alias_db of an oversampled bank alone (struct filter_report_oversampled), which takes
+ * less time; infinite if the band ends before what folds. Arguments as for
+ * filter_report_oversampled(). Fails with USAGE when H(0) is not above 0 beyond rounding; with
+ * DEVICE (memory). */
 status_t filter_report_aliasing(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum,
                                 double rate, double *alias_db);
 
-/* Returns |H(f)| at any one f (channel spacings), by the plain sum: for tests and for exact values.
- * coeff as in filter_report_make(). */
+/* Returns |H(f)| at any one f (channel spacings), by the plain sum, for tests and for exact values.
+ * `coeff` is double [taps][samples_per_spectrum]. */
 double filter_response(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum, double f);
 
 #endif
