@@ -65,7 +65,8 @@ int pipeline_hangs(const pipeline_t *pipeline);
 status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk);
 
 /* Waits for blocks in flight, and writes them, unless the driver (may be NULL) cancels the work.
- * Fails as pipeline_chunk(). */
+ * Fails as reader, backend and sink do (NO_SPACE, DATA, DEVICE, USAGE: pipeline_chunk()), and with
+ * DATA as pipeline_limit() says. */
 status_t pipeline_finish(pipeline_t *pipeline, driver_t *driver);
 
 /* Frees the memory of blocks, after which there are no more: what follows a chunk's last row takes
@@ -136,7 +137,7 @@ void *pipeline_context(const pipeline_t *pipeline); /* stages->context */
 void *pipeline_next(pipeline_t *pipeline);
 
 /* In the writer thread: buffer_get() and buffer_missing(), which wait for the backend. That time
- * counts as computing. Fail with DEVICE. */
+ * counts as computing. Fail with DEVICE if the backend's work failed. */
 status_t pipeline_get(pipeline_t *pipeline, buffer_t *buffer, void **data);
 status_t pipeline_missing(pipeline_t *pipeline, buffer_t *buffer, uint64_t *missing);
 

@@ -23,14 +23,15 @@ struct filter_block {
 
 /* Creates the chain for blocks of at most `rows` rows of the last filter, of `streams` streams of
  * them. The plan and the backend must outlive it. Fails with USAGE if the backend cannot make a
- * stage (filter_create(), synthesise_create()), with DEVICE. */
+ * stage (filter_create(), synthesise_create()), with DEVICE (memory, of the device too; threads; a
+ * kernel that does not build). */
 status_t filter_chain_create(backend_t *backend, const struct filter_plan *plan, uint32_t streams,
                              uint64_t rows, filter_chain_t **out);
 void filter_chain_destroy(filter_chain_t *chain); /* takes NULL */
 SCOPED_END(filter_chain_destroy, filter_chain_t *)
 
 /* Creates the buffers of a block; `last`: use of the last filter's. The caller calls
- * filter_block_free() in any case. Fails with DEVICE. */
+ * filter_block_free() in any case. Fails with DEVICE (memory, of the device too). */
 status_t filter_block_create(backend_t *backend, const filter_chain_t *chain, enum buffer_use last,
                              struct filter_block *out);
 /* Returns the last filter's rows. */
@@ -40,7 +41,8 @@ void filter_block_free(struct filter_block *block); /* leaves {0} */
 /* Filters block->needs[0], which are in `in`, to block->needs[count] of the last filter; missing
  * samples are counted among `counted` (dsp/overlap.h), numbered as the archive's. Streams are those
  * of the rows: a synthesis takes filter_plan_fan() of the archive's for each. *out gets the places
- * of the rows in filter_block_last(), for the next stage. Fails with DEVICE. */
+ * of the rows in filter_block_last(), for the next stage. Fails with DEVICE (the device refuses the
+ * work, or earlier work failed; memory). */
 status_t filter_chain_run(filter_chain_t *chain, struct filter_block *block, buffer_t *in,
                           const struct sample_input *input, struct stream_set streams,
                           struct overlap_rows counted, struct sample_input *out);
