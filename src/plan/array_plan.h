@@ -93,9 +93,10 @@ static inline double array_plan_part(double turns)
  * centre, returns the delay of cable and clock alone. */
 double array_plan_delay(const struct array_plan *plan, uint32_t station, const double seconds[2]);
 
-/* Returns likewise the delay towards beam `beam` of the job. Numbers after the last beam are the
- * centres of the products. A beam or product without a direction of its own has the array's centre.
- */
+/* Returns the delay in seconds of a station, by its number among the selected ones, towards beam
+ * `beam` of the job, geometry, cable and clock together, at a time of array_plan_time(). Numbers
+ * after the last beam are the centres of the products. A beam or product without a direction of its
+ * own has the array's centre. */
 double array_plan_beam_delay(const struct channelise_plan *work, uint32_t beam, uint32_t station,
                              const double seconds[2]);
 

@@ -246,8 +246,10 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
 status_t channelise_plan_samples(const struct channelise_plan *work, uint64_t first, uint64_t count,
                                  int whole, struct overlap_rows *rows);
 
-/* Computes likewise, into rows[FILTER_PLAN_ROWS], the necessary inputs of spectra first .. first +
- * count - 1 of one bank. Fails with USAGE beyond 64 bits. */
+/* Computes the necessary inputs of spectra first .. first + count - 1 of one bank: samples of each
+ * stream of the archive (rows[0]), numbered from the observation's first, and rows that each of the
+ * filter_plan_count() stages makes (rows[1] ...), of rows [FILTER_PLAN_ROWS]. Fails with USAGE
+ * beyond 64 bits. */
 status_t channelise_plan_samples_of(const struct channelise_plan *work, uint32_t bank,
                                     uint64_t first, uint64_t count, struct overlap_rows *rows);
 

@@ -47,7 +47,9 @@ const struct job_filter *filter_coefficients_of(const struct job *job, uint32_t 
  * be one for dispersion. filter_coefficients_free() frees *out. Fails with USAGE, naming file and
  * key: edges outside of the band, edges on the sky of several coarse channels, a design of more
  * than FIR_MOST_TAPS coefficients, decimation that aliases the passband, unless the job allows
- * that; as filter_coefficients_deripple(); with DEVICE (memory). */
+ * that; of a deripple what filter_coefficients_deripple() refuses (real samples, complex
+ * coefficients, no points, an earlier filter that decimates, a prototype that cannot be inverted);
+ * with DEVICE (memory). */
 status_t filter_coefficients_make(const struct job *job, uint32_t number,
                                   const struct sky_band *band, struct filter_coefficients *out);
 void filter_coefficients_free(struct filter_coefficients *coefficients); /* leaves {0} */

@@ -28,7 +28,8 @@ struct chunk_row plan_products_cells_row(const struct product_spec *spec);
  * visibilities and sums of stations beside beams always of all streams. */
 uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams);
 
-/* Returns likewise the bytes of a row of squares that the backend makes to judge cells; 0: none. */
+/* Returns the bytes of a row of squares that the backend makes, of `streams` streams, to judge
+ * cells of product i; 0: none. */
 uint64_t plan_products_squares_bytes(const struct channelise_plan *work, uint32_t i,
                                      uint32_t streams);
 
@@ -43,7 +44,7 @@ int plan_products_rounds(const struct channelise_plan *work, uint32_t i);
 /* Returns the numbers of a row of the product that `streams` streams make: lines; for spectra,
  * pairs; of groups of coarse channels the maximum. */
 uint64_t plan_products_lines(const struct channelise_plan *work, uint32_t i, uint32_t streams);
-/* Returns their weights likewise, if it has weights. */
+/* Returns the weights of a row of product i that `streams` streams make; 0 if it has none. */
 uint64_t plan_products_weights(const struct channelise_plan *work, uint32_t i, uint32_t streams);
 /* Returns whether enough threads compute to wait for the one thread that finishes and writes rows.
  */
