@@ -35,7 +35,8 @@ void peers_name(const peers_t *peers, int rank, char out[PEERS_NAME]);
 
 /* Returns whether a process is one of the other ranks on this machine. */
 int peers_has(const peers_t *peers, long process);
-/* Sends a signal with a number (sigqueue()) to all of these that exist. Failures are ignored. */
+/* Sends a signal with a number (sigqueue()) to the processes of all other ranks of this machine
+ * that exist. Failures are ignored. */
 void peers_send(const peers_t *peers, int signal, int number);
 
 /* ---- Other ranks ---- */
@@ -70,7 +71,7 @@ int liveness_find_dead(liveness_t *liveness, int all);
  */
 int liveness_is_first(const liveness_t *liveness);
 
-/* As peers_name(). */
+/* Writes the name of any rank of the run: "rank 2 on node1". */
 void liveness_name(const liveness_t *liveness, int rank, char out[PEERS_NAME]);
 
 /* ---- Stalls of this process ---- */

@@ -74,10 +74,11 @@ typedef struct watchdog watchdog_t;
  * reported error, if there is one. Data synced to the disk is valid at any moment. `message` is
  * copied. *out is NULL for 0 and after a failure. Fails with DEVICE (memory, thread). */
 status_t watchdog_begin(double timeout, const char *message, watchdog_t **out);
-/* The same, in the place of *out (NULL: none), which is ended, with the message that `file` could
- * not be `what` ("opened") within `timeout` seconds (0: never). Waits `later` seconds more, for
- * ranks or threads that report a better reason. Fails with DEVICE (memory, thread); *out is NULL
- * then. */
+/* Starts a watchdog, as watchdog_begin(), in the place of *out (NULL: none), which is ended: unless
+ * watchdog_end() is called in time, the process prints the error that `file` could not be `what`
+ * ("opened") within `timeout` seconds (0: never), and ends with DATA (DEVICE where another rank of
+ * this machine is stopped). Waits `later` seconds more, for ranks or threads that report a better
+ * reason. Fails with DEVICE (memory, thread); *out is NULL then. */
 status_t watchdog_begin_file(double timeout, double later, const char *file, const char *what,
                              watchdog_t **out);
 /* watchdog_moved(): notes progress; the time begins anew. watchdog_end(): ends the watchdog and
