@@ -87,7 +87,7 @@ status_t tune_problem_fits(const struct tune_problem *problem, backend_t *backen
 status_t tune_key_of(const struct tune_problem *problem, backend_t *backend, const void *spec,
                      struct tune_key *out);
 void tune_key_free(struct tune_key *key); /* takes {0}; may be repeated */
-/* As the database has it; its texts are the key's. */
+/* Returns a key as the database has it; its texts belong to `key`. */
 struct store_key tune_key_stored(const struct tune_key *key);
 
 #endif

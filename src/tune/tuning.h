@@ -83,8 +83,9 @@ status_t tuning_now(struct tuning *tuning, const struct tune_request *request,
  * statuses unchanged. For searches that are optional. */
 status_t tuning_forgive(const struct tune_problem *problem, backend_t *backend, status_t st);
 
-/* Sets *out to whether a database (NULL: the user's own) has a record for a case on any device.
- * Without one, no backend need be opened for a look-up. Fails with DEVICE (memory). */
+/* Sets *out to whether a database (NULL: the user's own) has a record for a case on any device of a
+ * kind of backend. Without one, no backend need be opened for a look-up. A database that cannot be
+ * read is a warning. Fails with DEVICE (memory). */
 status_t tuning_is_known(const struct tune_problem *problem, enum backend_kind kind,
                          const void *spec, const char *database, int *out);
 

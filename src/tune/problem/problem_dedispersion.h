@@ -9,7 +9,8 @@
 typedef struct dedispersion_trial dedispersion_trial_t;
 
 /* Creates samples and memory for `spec` (copied, but what it points to must outlive the trial),
- * whose shape is ignored; max_samples is the length of runs. Fails with DEVICE. */
+ * whose shape is ignored; max_samples is the length of runs. Fails with DEVICE (memory, of the
+ * device too). */
 status_t dedispersion_trial_create(backend_t *backend, const struct dedisperse_spec *spec,
                                    dedispersion_trial_t **out);
 void dedispersion_trial_destroy(dedispersion_trial_t *trial); /* takes NULL */
@@ -20,8 +21,9 @@ SCOPED_END(dedispersion_trial_destroy, dedispersion_trial_t *)
  * `is_whole`: each repetition includes the transfers, else only the sums are repeated. Each call
  * uses other samples than the one before, so outputs that are not written are wrong, too. `time`
  * (may be NULL) as for trial_time(). A description of the shape is appended to `words` (may be
- * NULL). Fails with USAGE (an impossible shape), DEVICE; *out is unchanged then. A wrong result is
- * no failure: out->wrong counts wrong sampled outputs. */
+ * NULL). Fails with USAGE (an impossible shape), DEVICE (memory; a kernel that does not build or
+ * run); *out is unchanged then. A wrong result is no failure: out->wrong counts wrong sampled
+ * outputs. */
 status_t dedispersion_trial_time(dedispersion_trial_t *trial, const struct dedisperse_shape *shape,
                                  uint32_t repeats, int is_whole, const struct tune_time *time,
                                  struct text *words, struct trial_times *out);

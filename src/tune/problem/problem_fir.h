@@ -51,21 +51,22 @@ struct fir_trial {
 /* Begins a trial of the streams of `spec`, `rows` >= 1 rows each, with `pairs` pairs of buffers
  * (struct fir_trial). What `spec` points to must outlive the trial; its choice, max_rows and
  * is_timed are ignored. The caller calls fir_trial_end() in any case; it takes {0}, and leaves
- * that. Fails with DEVICE. */
+ * that. Fails with DEVICE (memory, of the device too; a kernel that does not build). */
 status_t fir_trial_begin(backend_t *backend, const struct filter_spec *spec, uint64_t rows,
                          uint32_t pairs, struct fir_trial *out);
 void fir_trial_end(struct fir_trial *trial);
 
 /* Creates the filter as chosen, in the place of the last one, compares the output of a warm-up run,
  * times `repeats` >= 1 runs (pairs by the device's clock; `time` as for trial_time(), may be NULL),
- * and compares the output of the last run. Fails with USAGE (impossible shape), DEVICE; *times is
- * unchanged then. A wrong result is no failure: times->wrong counts as fir_windows_compare(), of
- * both. The filter stays until the next call or fir_trial_end(). */
+ * and compares the output of the last run. Fails with USAGE (impossible shape), DEVICE (memory; a
+ * kernel that does not build or run); *times is unchanged then. A wrong result is no failure:
+ * times->wrong counts as fir_windows_compare(), of both. The filter stays until the next call or
+ * fir_trial_end(). */
 status_t fir_trial_time(struct fir_trial *trial, const struct filter_choice *choice,
                         uint32_t repeats, const struct tune_time *time, struct trial_times *times);
 /* Times the last filter, which fir_trial_time() has made, once more with transfers: from the host
  * and back, one run after the other, by the host's clock. Compares the output of the last run.
- * Fails with DEVICE; *times is unchanged then. */
+ * Fails with DEVICE (memory, a kernel that does not run); *times is unchanged then. */
 status_t fir_trial_time_moved(struct fir_trial *trial, uint32_t repeats,
                               const struct tune_time *time, struct trial_times *times);
 

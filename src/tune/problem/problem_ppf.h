@@ -9,9 +9,9 @@
  * and a trial is of a multiple of them. */
 enum { PPF_TRIAL_WINDOW = 16, PPF_TRIAL_WINDOWS = 2 };
 
-/* Returns how many of these spectra are compared: all if some are summed, or if spectra are short.
- * For longer spectra, as many as the reference computes in some seconds (3 s for one of 2^22
- * channels). */
+/* Returns how many spectra of a window of PPF_TRIAL_WINDOW are compared: all if some are summed, or
+ * if spectra are short. For longer spectra, as many as the reference computes in some seconds (3 s
+ * for one of 2^22 channels), at least 2. */
 uint32_t ppf_trial_window(const struct channelise_spec *spec);
 
 /* Points of a trial on a processor, which takes tens of milliseconds; fewer where many kernels must
@@ -30,8 +30,8 @@ struct ppf_trial {
  * `shape` (NULL: by rule), then at least 16. The spec's coefficients must outlive the trial. Makes
  * FFTW's plan on a CPU, or takes it from the user's cache. The caller calls ppf_trial_end() in any
  * case; it takes {0}. Fails with USAGE (too little memory: reports the bytes needed; by rule, the
- * requested kernel cannot do the problem), DEVICE. A shape that cannot be built is no failure here.
- */
+ * requested kernel cannot do the problem), DEVICE (memory, of the device too). A shape that cannot
+ * be built is no failure here. */
 status_t ppf_trial_begin(backend_t *backend, const struct channelise_spec *spec,
                          const struct channelise_shape *shape, uint64_t points, uint64_t memory,
                          struct ppf_trial *out);
@@ -42,8 +42,8 @@ void ppf_trial_end(struct ppf_trial *trial);
 uint64_t ppf_trial_bytes(const struct ppf_trial *trial);
 
 /* Times a shape, `repeats` >= 1 runs within `time` (may be NULL; trial_time()). Its stage is freed
- * afterwards. Fails with USAGE (impossible shape), DEVICE; *times is unchanged then. A wrong result
- * is no failure: times->wrong counts wrong rows. */
+ * afterwards. Fails with USAGE (impossible shape), DEVICE (memory; a kernel that does not build or
+ * run); *times is unchanged then. A wrong result is no failure: times->wrong counts wrong rows. */
 status_t ppf_trial_time(struct ppf_trial *trial, const struct channelise_shape *shape,
                         uint32_t repeats, const struct tune_time *time, struct trial_times *times);
 

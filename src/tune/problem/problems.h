@@ -37,8 +37,10 @@ extern const struct tune_problem tune_dedispersion;
 status_t tune_ppf_choose(backend_t *backend, const struct channelise_spec *spec, uint64_t memory,
                          struct channelise_choice *out);
 
-/* Makes the choice for a long filter likewise, among all of filter_candidates(), measured if there
- * are several. Fails with USAGE (the requested method cannot do the problem), DEVICE (memory, the
+/* Makes the choice for a long filter: the spec's if that is set, else the fastest of all
+ * filter_candidates(), measured if there are several, in `memory` bytes of this machine (0: no
+ * limit), and kept in the user's cache, or remembered from there; by rule if memory is too small (a
+ * warning). Fails with USAGE (the requested method cannot do the problem), DEVICE (memory, the
  * device, or no candidate is right); *out is unchanged then. */
 status_t tune_fir_choose(backend_t *backend, const struct filter_spec *spec, uint64_t memory,
                          struct filter_choice *out);
