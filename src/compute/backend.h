@@ -119,8 +119,8 @@ struct backend_rates {
 };
 status_t backend_measure(backend_t *backend, struct backend_rates *out);
 /* Measures the rate of fused multiply-adds of floats in registers on `threads` threads (of the
- * host), in operations per second (two for each multiply-add); 0 if unknown. Fails with DEVICE
- * (memory, threads, a kernel that does not build or run). */
+ * host), in operations per second (two for each multiply-add); 0 if unknown. Fails with DEVICE, on
+ * a device alone (memory, a kernel that does not build or run). */
 status_t backend_measure_fma(backend_t *backend, uint32_t threads, double *out);
 
 /* Steps of a device for a block, of whatever stage. A stage's times are the seconds of each by the

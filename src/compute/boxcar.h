@@ -39,8 +39,8 @@
 
 typedef struct boxcar boxcar_t;
 
-/* Creates a search with `threads` >= 1 threads; `boxes` is copied. Fails with DEVICE (memory,
- * threads; VOLTMILL_SIMD names no instruction set). boxcar_destroy() takes NULL. */
+/* Creates a search with `threads` >= 1 threads; `boxes` is copied. Fails with DEVICE (memory;
+ * VOLTMILL_SIMD names no instruction set). boxcar_destroy() takes NULL. */
 status_t boxcar_create(const struct boxes *boxes, uint32_t threads, boxcar_t **out);
 void boxcar_destroy(boxcar_t *boxcar);
 SCOPED_END(boxcar_destroy, boxcar_t *)

@@ -24,7 +24,7 @@ struct cpu_buffer {
 };
 
 /* Operations of the backend (ppf/, dedisperse/, filter/, arrays/, cpu_fft.c), as in backend_ops.h.
- * cpu_measure_fma() expects *out to be 0, and fails with DEVICE. */
+ * cpu_measure_fma() expects *out to be 0, and does not fail. */
 status_t cpu_measure_fma(backend_t *backend, uint32_t threads, double *out);
 extern const struct channelise_ops cpu_channelise;
 extern const struct dedisperse_ops cpu_dedisperse;

@@ -97,8 +97,9 @@ status_t device_list(struct device_info **out, uint32_t *count);
 /* Chooses by `wanted`: NULL or "auto", a number of device_list(), or (a part of) a name of a device
  * or platform, case ignored. Several that fit are shared: local rank r of n takes number r modulo
  * their number, and *sharers is how many ranks of this machine take the same one. `auto` means the
- * GPUs like the first one, or without any GPU all devices. Fails with DEVICE: no platform, no
- * device, no such device (the message names the existing ones). */
+ * GPUs like the first one, or without any GPU all devices. Fails with DEVICE: memory, a driver that
+ * does not list its platform, no platform, no device, no such device (the message names the
+ * existing ones). */
 status_t device_choose(const char *wanted, uint32_t local_rank, uint32_t local_size,
                        struct device_info *out, uint32_t *sharers);
 
@@ -116,9 +117,9 @@ status_t device_open_queue(const device_t *device, cl_command_queue_properties p
                            cl_command_queue *out);
 
 /* Allocates bytes of device memory, which really exist on return, with undefined contents; one byte
- * with is_ahead. If there is not enough, first frees buffers that are kept. Fails with DEVICE, and
- * sets is_full if there is not enough (for the budget, or by the device's own limit). `what` names
- * it in the message. */
+ * with is_ahead. device_release_all() frees it. If there is not enough, first frees buffers that
+ * are kept. Fails with DEVICE, and sets is_full if there is not enough (for the budget, or by the
+ * device's own limit). `what` names it in the message. */
 status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_mem *out);
 /* Makes a sub-buffer of bytes at .. at + bytes - 1 of a buffer; `at` is a multiple of info.align.
  * clReleaseMemObject() frees it: device_release_all() would count its bytes as free. Fails with
@@ -157,8 +158,9 @@ status_t device_put_table(device_t *device, void *table, uint64_t bytes, const c
                           cl_mem *out);
 
 /* Enqueue in the queue of computations. device_clear() writes zeros; `at` and `bytes` are multiples
- * of 4. device_mark() sets *out to an event that comes when all work before it is done, and flushes
- * the queue. Fail with DEVICE if the device refuses the work. */
+ * of 4. device_mark() sets *out to an event that comes when all work before it is done, for
+ * device_forget() in any case (*out is NULL before), and flushes the queue. Fail with DEVICE if the
+ * device refuses the work. */
 status_t device_clear(const device_t *device, cl_mem memory, uint64_t at, uint64_t bytes);
 status_t device_mark(const device_t *device, cl_event *out);
 
@@ -175,7 +177,8 @@ struct signals {
 void signals_keep(struct signals *signals);
 void signals_put_back(const struct signals *signals);
 
-/* Records "OpenCL device NAME: cannot WHAT: CL_ERROR" and returns STATUS_DEVICE. */
+/* Records "OpenCL device NAME: cannot WHAT: CL_ERROR" (`device` NULL: "(none yet)") and returns
+ * STATUS_DEVICE. */
 status_t device_fail(const device_t *device, cl_int error, const char *what);
 
 /* Returns OK for CL_SUCCESS, else fails as device_fail(). */
