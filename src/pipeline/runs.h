@@ -45,8 +45,8 @@ void shares_free(struct shares *shares); /* leaves {0} */
 /* Appends a share: each sample of `run` has lost `lost` / LOST_WHOLE. Fails with DEVICE (memory).
  */
 status_t shares_add(struct shares *shares, struct run run, uint32_t lost);
-/* Unites all samples of joined `whole`, and those of `partly` that are not among them, in place of
- * what *out had. `work`: memory for it. Fails with DEVICE (memory). */
+/* Unites all samples of joined `whole`, which have lost LOST_WHOLE, and those of `partly` that are
+ * not among them, in place of what *out had. `work`: memory for it. Fails with DEVICE (memory). */
 status_t shares_unite(const struct runs *whole, const struct shares *partly, struct runs *work,
                       struct shares *out);
 
