@@ -33,8 +33,8 @@ struct filter_coefficients {
 
 /* Plans the filter of the prototype in `what`, whose coefficients have been read for filter
  * `number`, within coarse channels of such a band. The caller frees out->half. Fails with USAGE
- * (real samples, complex coefficients, no points, an earlier filter that decimates, inputs that
- * deripple_make() refuses), DEVICE (memory). */
+ * (real samples, complex coefficients, no points or others than the telescope's, an earlier filter
+ * that decimates, inputs that deripple_make() refuses), DEVICE (memory). */
 status_t filter_coefficients_deripple(const struct job *job, uint32_t number,
                                       const struct sky_band *band,
                                       const struct job_filter_deripple *what, struct deripple *out);
