@@ -97,7 +97,7 @@ SCOPED_END(watchdog_end, watchdog_t *)
  * watch_begin(). */
 void watch_limit(double seconds);
 
-/* Starts the thread, once: later calls do nothing. Signals that it is to take wait already
+/* Starts the watch's thread, once: later calls do nothing. Signals that it is to take wait already
  * (stop_hold()). To be called when the process has no other thread, and no more children of fork()
  * are to come. Blocks SIGALRM and the signal of stop_tell_peers(). Fails with DEVICE (thread). */
 status_t watch_begin(void);
