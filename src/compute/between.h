@@ -53,7 +53,8 @@ struct between_spec {
  * DEVICE (memory, of the device too; threads; a kernel that does not build). */
 status_t between_create(backend_t *backend, const struct between_spec *spec, between_t **out);
 
-/* Returns the bytes of that memory that the stage takes; 0: none. */
+/* Returns the bytes of `memory`, of the host (an upper bound) or of the device (an estimate), that
+ * the stage takes beside the buffers; 0: none. */
 uint64_t between_bytes(enum backend_kind kind, const struct between_spec *spec,
                        enum stage_memory memory);
 

@@ -201,7 +201,8 @@ status_t channelise_create(backend_t *backend, const struct channelise_spec *spe
 /* Returns what a kind of backend can transform ("at most ... points"), or NULL if it can make this
  * number of channels. */
 const char *channelise_limit(enum backend_kind kind, uint32_t channels);
-/* Returns the bytes of that memory that the stage takes; 0: none. */
+/* Returns the bytes of `memory`, of the host (an upper bound) or of the device (an estimate), that
+ * the stage takes beside the buffers; 0: none. */
 uint64_t channelise_bytes(enum backend_kind kind, const struct channelise_spec *spec,
                           enum stage_memory memory);
 

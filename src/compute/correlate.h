@@ -34,7 +34,8 @@ uint64_t correlate_row_floats(const struct correlate_spec *spec);
 status_t correlate_create(backend_t *backend, const struct correlate_spec *spec, correlate_t **out);
 void correlate_destroy(correlate_t *correlate); /* takes NULL */
 
-/* Returns the bytes of that memory that the stage takes; 0: none. */
+/* Returns the bytes of `memory`, of the host (an upper bound) or of the device (an estimate), that
+ * the stage takes beside the buffers; 0: none. */
 uint64_t correlate_bytes(enum backend_kind kind, const struct correlate_spec *spec,
                          enum stage_memory memory);
 

@@ -122,7 +122,8 @@ status_t filter_words(const struct filter_choice *choice, struct text *out);
  * an instruction set that this machine lacks; a kernel that does not build). */
 status_t filter_create(backend_t *backend, const struct filter_spec *spec, filter_t **out);
 
-/* Returns the bytes of that memory that the stage takes; 0: none. The choice must be made. */
+/* Returns the bytes of `memory`, of the host (an upper bound) or of the device (an estimate), that
+ * the stage takes beside the buffers; 0: none. The choice must be made. */
 uint64_t filter_bytes(enum backend_kind kind, const struct filter_spec *spec,
                       enum stage_memory memory);
 

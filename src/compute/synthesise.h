@@ -88,7 +88,8 @@ status_t synthesise_create(backend_t *backend, const struct synthesise_spec *spe
  * many points, with a filter of `ncoeff` samples (taps x C). */
 const char *synthesise_limit(enum backend_kind kind, uint32_t points, uint64_t ncoeff);
 
-/* Returns the bytes of that memory that the stage takes; 0: none. */
+/* Returns the bytes of `memory`, of the host (an upper bound) or of the device (an estimate), that
+ * the stage takes beside the buffers; 0: none. */
 uint64_t synthesise_bytes(enum backend_kind kind, const struct synthesise_spec *spec,
                           enum stage_memory memory);
 

@@ -28,8 +28,8 @@ struct cpu_fft_shape {
  * to amortise a call's overhead: 16 up to 64 points, else 1. */
 struct cpu_fft_shape cpu_fft_shape(size_t points, int is_complex);
 
-/* Returns the effort that AUTO means: planning must cost little compared with `count`
- * transforms. */
+/* Returns `planning`; for AUTO the effort whose planning costs little compared with `count`
+ * transforms: PATIENT from 2^19 on, MEASURE from 2^16 on, else ESTIMATE. */
 enum fft_planning cpu_fft_effort(enum fft_planning planning, uint64_t count);
 
 /* Finds FFTW's wisdom for the fastest plans of `count` shapes that this effort finds, within about

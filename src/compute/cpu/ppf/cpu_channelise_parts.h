@@ -83,7 +83,8 @@ struct interleaved {
 struct interleaved interleaved_layout(const struct channelise_spec *spec,
                                       const struct sample_input *input, uint32_t nstreams);
 
-/* Whether so few streams are deinterleaved at a time that they are gathered number by number. */
+/* Returns whether so few streams are deinterleaved at a time that they are gathered number by
+ * number. */
 int interleaved_is_slow(const struct channelise_spec *spec);
 
 /* Returns the maximum bytes of a group's deinterleaved samples for a grain of spectra. Pairs of

@@ -25,8 +25,8 @@ uint64_t grain_index(uint64_t first, uint64_t at, uint64_t integrate);
  * *grain is unchanged. */
 int sums_begins(const sums_t *sums, uint64_t first, uint64_t number, size_t *grain);
 
-/* Whether all spectra of a dump are in the block and in one grain. They are then summed in its row,
- * and sums_finish() has nothing to do. */
+/* Returns whether all spectra of a dump are in the block and in one grain. They are then summed in
+ * its row, and sums_finish() has nothing to do. */
 int sums_is_row(const sums_t *sums, uint64_t first, uint64_t spectra, uint64_t dump);
 
 /* A block whose grains are complete. */
@@ -39,8 +39,8 @@ struct sums_block {
     float *out;      /* [dumps][nsums][nchannels] */
 };
 
-/* Tasks that sums_finish() is cut into: in the order of time, so that they fall to threads as the
- * grains did, which are then still in those threads' caches. */
+/* Returns the number of tasks that sums_finish() is cut into, in the order of time, so that they
+ * fall to threads as the grains did, which are then still in those threads' caches. */
 uint64_t sums_tasks(const sums_t *sums, const struct sums_block *block);
 
 /* Runs one task: adds up the grains of some channels of one row, and writes it if it is complete,

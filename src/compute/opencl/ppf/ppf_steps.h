@@ -15,16 +15,17 @@ void samples_options(const struct channelise_spec *spec, struct text *out);
  * is samples, or pairs of real ones. */
 void hop_options(const struct channelise_spec *spec, struct text *out);
 
-/* Step after the filter, for output `i`: its kind; its options, which detect_options() appends; its
- * launch for `spectra` spectra of `streams` streams, the first number `first`. */
+/* detect_kind(): returns how rows of an output leave the step after the filter. detect_options():
+ * appends that step's options for output `i`; a failure is kept in out->status. detect_size():
+ * returns its launch for `spectra` spectra of `streams` streams, the first number `first`. */
 enum detect_kind detect_kind(const struct channelise_output *output);
 void detect_options(const struct channelise_spec *spec, uint32_t i, struct text *out);
 struct launch_size detect_size(const struct channelise_spec *spec, uint32_t i, uint64_t first,
                                uint64_t spectra, uint32_t streams);
 
-/* Step after that, for output `i` of kind DETECT_GRAINS, which sums grains: its options, which
- * sum_options() appends, and its launch for a block of `spectra` >= 1 spectra, the first number
- * `next`. */
+/* The step after detection, for output `i` of kind DETECT_GRAINS, sums grains. sum_options():
+ * appends its options; a failure is kept in out->status. sum_size(): returns its launch for a block
+ * of `spectra` >= 1 spectra of `streams` streams, the first number `next`. */
 void sum_options(const struct channelise_spec *spec, uint32_t i, struct text *out);
 struct launch_size sum_size(const struct channelise_spec *spec, uint32_t i, uint64_t next,
                             uint64_t spectra, uint32_t streams);
