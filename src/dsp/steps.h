@@ -48,11 +48,13 @@ static inline int32_t steps_blank(struct steps_form form)
     return steps_least(form) - 1;
 }
 
-/* Return R and C defined above. */
+/* steps_a_rms(): returns R, the steps of a number's rms: 16 for 8 bits, 256 for 16. steps_centre():
+ * returns C, the steps from the offset of power to its mean: 64 and 8192. */
 double steps_a_rms(uint32_t bits);
 double steps_centre(uint32_t bits);
 
-/* t factor of above. */
+/* Returns (value - offset) factor, the difference as a float: the number of steps before it is
+ * rounded. */
 static inline double steps_of(float value, float offset, float factor)
 {
     return (double)(value - offset) * (double)factor;

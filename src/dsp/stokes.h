@@ -29,7 +29,7 @@
 int stokes_of_names(const char *a, const char *b, struct stokes *out)
     __attribute__((warn_unused_result));
 
-/* Whether they are X and Y. */
+/* Returns whether the polarisations are X and Y (else R and L). */
 static inline int stokes_is_linear(const struct stokes *stokes)
 {
     return stokes->feed == FEED_LINEAR;

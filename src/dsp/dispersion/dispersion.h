@@ -101,8 +101,9 @@ status_t dispersion_tolerant(const struct dispersion_spec *spec, double start, d
                              double width_seconds, double tolerance, uint32_t most, double **out,
                              uint32_t *count);
 
-/* Computes a^2 and b^2 of that, seconds^2 per DM^2. Fails with USAGE: one channel, no bandwidth, or
- * a frequency that is not above 0. */
+/* Computes a^2 and b^2 of dispersion_tolerant(), seconds^2 per DM^2: smearing within a channel, and
+ * over the band of what a wrong DM leaves. Fails with USAGE: one channel, no bandwidth, or a
+ * frequency that is not above 0. */
 status_t dispersion_smearing(const struct dispersion_spec *spec, double *channel, double *band);
 
 /* Delays of a semi-coherent search: each DM is dedispersed after voltages that a filter has
