@@ -21,7 +21,7 @@ void runs_free(struct runs *runs); /* leaves {0} */
  * which some of `more` may have been appended. */
 status_t runs_add(struct runs *runs, struct run run);
 status_t runs_add_all(struct runs *runs, const struct runs *more);
-/* Puts them in order; what meets becomes one, so that a sample is in one at most. */
+/* Puts runs in ascending order; what meets becomes one, so that a sample is in one at most. */
 void runs_join(struct runs *runs);
 /* Computes the samples of `from` that are not in `less`, both joined, in place of what *out had;
  * `out` is neither of them. Fails with DEVICE (memory). */
@@ -61,8 +61,8 @@ struct runs_scan {
 
 enum { RUNS_TILE = 8 /* streams: a cache line of most archives */ };
 
-/* Appends those of streams first_stream .. first_stream + streams - 1 (at most RUNS_TILE) of the
- * input to `found`, which are joined if they were empty. Fails with DEVICE (memory). */
+/* Appends to found[s] the missing samples of stream first_stream + s, s < `streams` <= RUNS_TILE,
+ * of the input; they are joined if found[s] was empty. Fails with DEVICE (memory). */
 status_t runs_find(const struct runs_scan *scan, uint32_t first_stream, uint32_t streams,
                    struct runs found[RUNS_TILE]);
 
