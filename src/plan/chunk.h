@@ -97,8 +97,8 @@ static inline uint64_t chunk_pieces_at(const struct chunk_pieces *pieces, uint64
     return pieces->first + i / pieces->size * pieces->step + i % pieces->size;
 }
 
-/* Whether a chunk has some coarse channels of all other streams, not streams that follow each
- * other. */
+/* Returns whether a chunk has some coarse channels of all other streams, not streams that follow
+ * each other. */
 static inline int chunk_is_coarse(const struct chunk *chunk)
 {
     return chunk->stride > chunk->run;

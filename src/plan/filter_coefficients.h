@@ -61,7 +61,7 @@ void filter_coefficients_free(struct filter_coefficients *coefficients); /* leav
  * CUTOFF_FLAT. Path and values are the job's (must outlive *out). Fails with DEVICE (memory). */
 status_t bank_prototype(const struct job_bank *job, struct prototype_spec *out);
 
-/* Returns the window as a job says it: "kaiser:7.8572". */
+/* Returns the window as a job says it, "kaiser:7.8572", written to `text`, or a constant. */
 const char *bank_prototype_window(const struct prototype_spec *spec, char text[UNITS_TEXT]);
 
 /* Writes ", cutoff 1.1", ", cutoff flat (1.1)"; "" for a file, to which none is applied. */
