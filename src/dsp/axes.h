@@ -31,7 +31,9 @@ struct time_axis axes_time(double sample_rate_hz, uint64_t first_sample,
                            uint64_t samples_per_spectrum, uint32_t taps, uint64_t hop,
                            uint64_t integrate);
 
-/* Returns the sky frequency of channel k of a coarse channel with centre centre_hz, in Hz. */
+/* Returns the sky frequency, in Hz, of channel k < `channels` (C) of a coarse channel with centre
+ * centre_hz, by the formulas of the heading; `sideband` (-1: inverted) counts for real samples in
+ * FFT order alone. */
 double axes_channel_hz(double centre_hz, double sample_rate_hz, int is_complex, int sideband,
                        enum channel_order order, uint32_t channels, uint32_t k);
 

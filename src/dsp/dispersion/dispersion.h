@@ -74,7 +74,7 @@ status_t dispersion_create(const struct dispersion_spec *spec, struct dispersion
  *   out   uint32 [count][nchannels]   of DMs first .. first + count - 1 */
 void dispersion_rows(const struct dispersion *delays, uint32_t first, uint32_t count,
                      uint32_t *out);
-/* Returns one entry of the table, in samples. */
+/* Returns one entry of the table of a settled dispersion, which need not have it, in samples. */
 uint32_t dispersion_delay(const struct dispersion *delays, uint32_t dm, uint32_t channel);
 /* Frees the tables. Takes {0}, and leaves it. */
 void dispersion_free(struct dispersion *delays);
