@@ -15,17 +15,18 @@ enum attribute_at {
     AT_WEIGHTS /* /weights */
 };
 
-/* Writes the attributes of an object that the product has. Fails with DATA, NO_SPACE, DEVICE
- * (memory). */
+/* Writes those of the table's attributes of `at` that the product has to the open object, which has
+ * none of them. Fails with DATA, NO_SPACE, DEVICE (memory). */
 status_t attributes_put(hid_t object, enum attribute_at at, const struct product_spec *spec);
 
-/* Reads the attributes that struct product has a member for. Fails with DATA if one that every
- * product has is missing, or if a whole number is negative or does not fit; with DEVICE (memory).
- */
+/* Reads the attributes of `at` that struct product has a member for into *product, whose path is
+ * set; members of missing ones are unchanged. Fails with DATA if one that every product has is
+ * missing, if one is of another type, or if a whole number is negative or does not fit; with DEVICE
+ * (memory). What was read before the failure stays the product's. */
 status_t attributes_get(hid_t object, enum attribute_at at, struct product *product);
 
-/* Writes the attributes that have a name in JSON, in the table's order. Whole numbers that are 0
- * are omitted; unknown texts are null. */
+/* Writes the attributes of `at` that have a name in JSON, in the table's order, into the open JSON
+ * object. Whole numbers that are 0 are omitted; unknown texts are null. */
 void attributes_json(struct json *json, enum attribute_at at, const struct product *product);
 
 #endif

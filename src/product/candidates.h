@@ -33,14 +33,15 @@ struct candidates {
 };
 void candidates_free(struct candidates *candidates); /* leaves {0} */
 
-/* Groups the peaks of a search's product (spec->series->search) whose rows are contiguous at
- * `place`. Warns if there are more than search.most. candidates_free() frees *out, also after a
- * failure. Fails with DATA, DEVICE (memory). */
+/* Groups the peaks of a search's product (spec->series->search) whose rows, complete, are
+ * contiguous at `place` of the open file. Reads them twice. Warns if there are more than
+ * search.most, and groups the strongest only. candidates_free() frees *out, also after a failure.
+ * Fails with DATA if the rows cannot be read; with DEVICE (memory). */
 status_t candidates_find(const struct product_spec *spec, int fd, const char *path,
                          const struct product_place *place, struct candidates *out);
 
-/* Writes the table into a new file; `candidates` NULL: without rows. Fails with NO_SPACE, DATA,
- * DEVICE (memory). */
+/* Writes the table /candidates into a new file that is open for HDF5; `candidates` NULL: without
+ * rows. Fails with NO_SPACE, DATA, DEVICE (memory). */
 status_t candidates_put(hid_t file, const struct candidates *candidates);
 
 /* Appends the table as comma-separated values, after a line with the names of the columns. Fails
@@ -60,8 +61,9 @@ struct candidates_file {
     size_t ndms;
 };
 
-/* Reads a file of candidates; candidates_close() frees *out. Fails with DATA if it is another kind
- * of file; with DEVICE, STOPPED. */
+/* Reads a file of candidates, tried in a child process first (io/apart.h); candidates_close() frees
+ * *out. Fails with DATA if it is unreadable, incomplete or another kind of file; with DEVICE,
+ * STOPPED. */
 status_t candidates_open(const char *path, struct candidates_file **out);
 void candidates_close(struct candidates_file *file); /* takes NULL */
 SCOPED_END(candidates_close, struct candidates_file *)
@@ -88,8 +90,9 @@ struct burst_group {
 };
 
 /* Finds the groups of bursts [count], which are sorted by `dm` (below ndms), then `first`. spans
- * [ndms]: delay across the band in samples, ascending. *out is sorted by the time of the middle of
- * a group's best box, then DM; free() returns it. Fails with DEVICE (memory). */
+ * [ndms]: delay across the band in samples, ascending. *out [*ngroups] is sorted by the time of the
+ * middle of a group's best box, then DM; free() returns it, also of no groups. Fails with DEVICE
+ * (memory). */
 status_t burst_groups_find(const struct burst *bursts, size_t count, const uint32_t *spans,
                            uint32_t ndms, struct burst_group **out, size_t *ngroups);
 

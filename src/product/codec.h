@@ -13,12 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Lists the filters that a dataset of such elements names, in the order in which they are applied.
- * None for COMPRESSION_NONE. */
+/* Lists the filters that a dataset of elements of element_bytes bytes names, in the order in which
+ * they are applied. None (count 0) for COMPRESSION_NONE. */
 void codec_filters(enum compression kind, size_t element_bytes, struct chunk_filters *out);
 
-/* codec_advice(): what readers need beside HDF5, for people. codec_library(): the library that
- * decides the bytes: "libdeflate 1.14"; NULL for NONE. */
+/* Return static texts, NULL for NONE. codec_advice(): what readers need beside HDF5, for people.
+ * codec_library(): the library that decides the bytes: "libdeflate 1.14". */
 const char *codec_advice(enum compression kind);
 const char *codec_library(enum compression kind);
 
@@ -27,8 +27,8 @@ size_t codec_most_bytes(size_t chunk_bytes);
 
 typedef struct codec codec_t;
 
-/* Creates a codec of a kind other than NONE for chunks of chunk_bytes, a multiple of element_bytes.
- * Fails with DEVICE (memory). */
+/* Creates a codec of a kind other than NONE for chunks of chunk_bytes, a multiple of element_bytes,
+ * for codec_destroy(). For one thread at a time. Fails with DEVICE (memory). */
 status_t codec_create(enum compression kind, size_t element_bytes, size_t chunk_bytes,
                       codec_t **out);
 void codec_destroy(codec_t *codec); /* takes NULL */
@@ -38,7 +38,7 @@ SCOPED_END(codec_destroy, codec_t *)
  *
  *   in     char [chunk_bytes]
  *   out    char [codec_most_bytes(chunk_bytes)], of which *bytes are made
- * Fails with DEVICE: what the library says. */
+ * Fails with DEVICE if the library cannot compress it, with its reason. */
 status_t codec_chunk(codec_t *codec, const void *in, void *out, size_t *bytes);
 
 /* The rows, and how they are cut: into whole rows of one if, at most 1 MiB; rows longer than that
@@ -57,8 +57,8 @@ void packed_cut(struct packed_shape *shape);
 uint64_t packed_count(const struct packed_shape *shape); /* chunks */
 uint64_t packed_chunk_bytes(const struct packed_shape *shape);
 
-/* packed_work_bytes(): maximum bytes of memory with which `threads` threads compress PACKED_ROUND
- * chunks at a time while as many are written. */
+/* Returns the maximum bytes of memory with which `threads` threads compress PACKED_ROUND chunks at
+ * a time while as many are written. */
 enum { PACKED_ROUND = 16 };
 uint64_t packed_work_bytes(uint32_t threads);
 
@@ -68,16 +68,18 @@ struct packed_corner {
 };
 struct packed_corner packed_corner(const struct packed_shape *shape, uint64_t chunk);
 
-/* Creates the dataset of rows, dims [rank], with spec->compression, and an attribute `compression`.
- * Chunks are written by H5Dwrite_chunk(). HDF5 need not have the filters: stand-ins are registered
- * until packed_rows_forget(). With NONE the dataset is contiguous, without the attribute. The
- * caller closes *out, -1 before, in any case. Fails with NO_SPACE, DATA, DEVICE (memory). */
+/* Creates the dataset of rows, dims [rank] of elements of `type`, with spec->compression, and an
+ * attribute `compression`. Chunks are written by H5Dwrite_chunk(). HDF5 need not have the filters:
+ * stand-ins are registered until packed_rows_forget(), also after a failure. With NONE the dataset
+ * is contiguous, without the attribute. The caller closes *out, -1 before, in any case. Fails with
+ * NO_SPACE, DATA, DEVICE (memory). */
 status_t packed_rows_create(hid_t file, const struct product_spec *spec, const char *name,
                             hid_t type, int rank, const hsize_t *dims, hid_t *out);
 void packed_rows_forget(enum compression compression);
 
-/* Finds the compression of a dataset that packed_rows_create() has made: NONE of any other. Fails
- * with DATA, DEVICE (memory). */
+/* Finds the compression of an open dataset that packed_rows_create() has made, from its last
+ * filter: NONE of any other, and after a failure. `path` names the file in messages. Fails with
+ * DATA if HDF5 cannot read how it is stored; with DEVICE (memory). */
 status_t packed_rows_find(const struct h5_dataset *rows, const char *path, enum compression *out);
 
 #endif

@@ -17,13 +17,14 @@
 #include "base/text.h"
 #include "product/product.h"
 
-/* Reserves file space for the CRCs of all present objects: the last step of creating a product.
- * Fails with NO_SPACE, DATA, DEVICE. */
+/* Reserves file space for the CRCs of all present objects (/provenance/objects, whose values are
+ * not written yet): the last step of creating a product. Fails with NO_SPACE, DATA, DEVICE. */
 status_t contents_reserve(hid_t file);
 
 /* Writes the CRCs through `fd`, after everything else; `path` must open the same file, which may
- * have a mark. Idempotent. A product without the table (of an older version) is unchanged. Fails
- * with NO_SPACE, DATA, DEVICE. */
+ * have a mark. Nothing is synced. Idempotent. A product without the table (of an older version) is
+ * unchanged. Fails with DATA if the file cannot be read or written, or has other objects than when
+ * it was created; with NO_SPACE, DEVICE (memory, descriptors). */
 status_t contents_put(int fd, const char *path, const struct product_place *place);
 
 /* Result of contents_compare(). */
@@ -33,25 +34,28 @@ struct contents_found {
     struct text words; /* a line for each */
 };
 
-/* Compares the file's objects with their CRCs. The caller calls text_free(&out->words) in any case.
- * Fails with DATA if this is impossible; with DEVICE, STOPPED. */
+/* Compares the objects of a complete file with their CRCs, in a child process (io/apart.h). A
+ * damaged object is no failure. The caller calls text_free(&out->words) in any case. Fails with
+ * DATA if the file or its table of CRCs cannot be read; with DEVICE, STOPPED. *out is zero then. */
 status_t contents_compare(const char *path, const struct product_place *place,
                           struct contents_found *out);
 extern const struct description contents_description;
 
-/* Returns the rows of a span: about 1 MiB of them, and at most some 2^21 spans in a product; at
- * least 1. */
+/* Returns the rows of a span of a product of `rows` rows of `row_bytes` >= 1 bytes: about 1 MiB of
+ * them, and more where a product had more than some 2^21 spans; at least 1. */
 uint64_t spans_rows(uint64_t rows, uint64_t row_bytes);
 
-/* Return how many spans `rows` rows from first_row on touch, and the number of the product's spans.
- * For products with CRCs alone: others (crc_offset 0) have no span_rows. */
+/* spans_touched(): returns how many spans `rows` rows from first_row on touch (0 of no rows).
+ * spans_count(): returns the number of the product's spans. For products with CRCs alone: others
+ * (crc_offset 0) have no span_rows. */
 uint64_t spans_touched(const struct product_place *place, uint64_t first_row, uint64_t rows);
 static inline uint64_t spans_count(const struct product_place *place)
 {
     return place->rows > 0 ? ceil_div_u64(place->rows, place->span_rows) : 0;
 }
 
-/* Adds bytes [from, from + piece) of each of some rows. Several threads may add to the same sums.
+/* Adds bytes [from, from + piece) of each of `rows` rows from first_row on to their spans' sums.
+ * Several threads may add to the same sums. Every byte is added once.
  *
  *   data   char [rows][piece]
  *   sums   uint32 [spans_touched()], 0 at first: of the span that contains first_row and those

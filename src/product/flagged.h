@@ -25,7 +25,8 @@ struct flag_block {
     const float *kurtosis, *tolerance;
 };
 
-/* Return the cells of a dump; the ifs and channels of a row of cells; the product of these two. */
+/* Return how many cells of one channel a dump has; the ifs and the channels of a row of cells; the
+ * product of these two. Of products with flags (spec->flag). */
 uint64_t flagged_cells(const struct product_spec *spec);
 uint64_t flagged_ifs(const struct product_spec *spec);
 uint64_t flagged_channels(const struct product_spec *spec);
@@ -34,9 +35,9 @@ uint64_t flagged_row(const struct product_spec *spec);
 /* Returns the centres of cells, in seconds after the observation's start. */
 struct time_axis flagged_time(const struct product_spec *spec);
 
-/* Puts /flags, /kurtosis (if spec->flag.has_kurtosis) and their scales into a new file; the values
- * of both come with the rows. `ifs`: name of the scale of the rows' ifs. Fails with DATA, NO_SPACE,
- * DEVICE (memory). */
+/* Puts /flags, /kurtosis (if spec->flag.has_kurtosis) and their scales into a new file, which has
+ * the scales of the rows; the values of both come with the rows. `ifs`: name of the scale of the
+ * rows' ifs. Fails with DATA, NO_SPACE, DEVICE (memory). */
 status_t flagged_put(hid_t file, const struct product_spec *spec, const char *ifs);
 
 #endif

@@ -13,7 +13,8 @@ int ifs_are_combined(const struct product_spec *spec);
 uint32_t ifs_of_antenna(const struct product_spec *spec);
 uint32_t ifs_count(const struct product_spec *spec);
 
-/* Returns the weights of a row of a product that has weights. */
+/* Returns how many weights a row has, of a product that has weights: nifs times its frequencies if
+ * power is flagged or of visibilities, else times its coarse channels. */
 uint64_t ifs_weights(const struct product_spec *spec);
 
 /* Returns the least number of neighbouring streams (station, beam, polarisation) of one coarse

@@ -16,12 +16,13 @@ enum {
 
 typedef struct medians medians_t;
 
-/* Creates the medians of at most `columns` columns, with `threads` threads. Fails with DEVICE
- * (memory). */
+/* Creates the medians of at most `columns` columns, for medians_destroy(); medians_add() uses
+ * `threads` threads. Fails with DEVICE (memory). */
 status_t medians_create(uint64_t columns, uint32_t threads, medians_t **out);
 void medians_destroy(medians_t *medians); /* takes NULL */
 SCOPED_END(medians_destroy, medians_t *)
-uint64_t medians_bytes(uint64_t columns); /* of them in memory */
+/* Returns the bytes of memory that the medians of `columns` columns take. */
+uint64_t medians_bytes(uint64_t columns);
 
 /* Begins pass 0 .. MEDIANS_PASSES - 1, in this order, over all rows of `columns` columns: the same
  * number in all passes, at most that of medians_create(). */
@@ -32,8 +33,8 @@ void medians_begin(medians_t *medians, int pass, uint64_t columns);
  *   rows   float [count][stride], the columns first */
 void medians_add(medians_t *medians, const float *rows, uint64_t count, uint64_t stride);
 
-/* Returns the medians after the last pass: float [columns]; NaN where there were no numbers. Call
- * once: it uses the counts up. */
+/* Writes the medians after the last pass into out, float [columns]; NaN where there were no
+ * numbers. Call once: it uses the counts up. */
 void medians_get(medians_t *medians, float *out);
 
 #endif

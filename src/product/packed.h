@@ -10,8 +10,8 @@
 #include "product/codec.h"
 #include "product/product.h"
 
-/* Reads chunk `number` of the uncompressed rows at `place`, filled up with zeros. Any thread. Fails
- * with DATA.
+/* Reads chunk `number` (packed_corner()) of the uncompressed rows at `place` of the open file,
+ * filled up with zeros. Any thread. Fails with DATA if they cannot be read.
  *
  *   out    char [packed_chunk_bytes()] */
 status_t packed_read_chunk(const struct packed_shape *shape, int fd, const char *path,
@@ -26,42 +26,47 @@ struct packed_files {
     const char *part, *path; /* their names, likewise */
 };
 
-/* Creates the file `to` with everything that `spec` states, but spec->inputs and spec->compression:
- * inputs are those of the product, `compression` is not NONE. Sets *shape, cut. Fails with
- * NO_SPACE, DATA, DEVICE; with USAGE if the kind cannot store such rows (product_create()). */
+/* Creates the open file `to` anew, with MARK_RUN (io/mark.h), with everything that `spec` states,
+ * but spec->inputs and spec->compression: inputs are those of the product, `compression` is not
+ * NONE. Sets *shape, cut, and *out, for packed_destroy(). Fails with NO_SPACE, DATA, DEVICE; with
+ * USAGE if the kind cannot store such rows (product_create()). */
 status_t packed_begin(const struct packed_files *files, const struct product_spec *spec,
                       enum compression compression, packed_t **out, struct packed_shape *shape);
 /* Allocates the place of the next chunk, which is `bytes` long when compressed: offset *at of the
- * file. By packed_finish(), any thread or rank has written it there. Fails with DATA, DEVICE
- * (memory). */
+ * file `to`. Call for all chunks, in their order. By packed_finish(), any thread or rank has
+ * written it there. Fails with DATA, DEVICE (memory). */
 status_t packed_place(packed_t *packed, uint64_t bytes, uint64_t *at);
-/* Copies the other content of `part`, and computes the CRCs of all objects. *place gets the places
- * of the datasets. The file is not synced. Fails with NO_SPACE, DATA, DEVICE, STOPPED. */
+/* Closes the file for HDF5, copies the other content of `part`, and computes the CRCs of all
+ * objects. *place gets the places of the datasets. The file keeps its mark, and is not synced.
+ * Fails with DATA, also if chunks have no place; with NO_SPACE, DEVICE, STOPPED. */
 status_t packed_finish(packed_t *packed, struct product_place *place);
 void packed_destroy(packed_t *packed); /* takes NULL */
 SCOPED_END(packed_destroy, packed_t *)
 
 typedef struct rows rows_t;
 
-/* Opens the rows of a product, which must outlive them. Fails with DATA or DEVICE. */
+/* Opens the rows of a product, which must outlive them, compressed or not, for rows_close(). Fails
+ * with DATA if the file cannot be read; with DEVICE (memory, descriptors). */
 status_t rows_open(const struct product *product, rows_t **out);
 void rows_close(rows_t *rows); /* takes NULL */
 SCOPED_END(rows_close, rows_t *)
 
-/* Reads bytes [from, from + piece) of each of some rows.
+/* Reads bytes [from, from + piece) of each of `count` rows from `first` on, decompressed.
  *
  *   out    char [count][piece]
- * Fails with DATA, DEVICE. */
+ * Fails with DATA if they are unreadable or damaged; with DEVICE (memory). */
 status_t rows_read(rows_t *rows, uint64_t first, uint64_t count, uint64_t from, uint64_t piece,
                    void *out);
 
-/* Opens a dataset in chunks, to read it without HDF5's filters. *storage, zero before, gets how it
- * is stored, and must outlive the depot; the caller calls storage_free() in any case. Fails with
- * DATA or DEVICE. */
+/* Opens a dataset in chunks, to read it without HDF5's filters; depot_close() frees *out. *storage,
+ * zero before, gets how it is stored, and must outlive the depot; the caller calls storage_free()
+ * in any case. Fails with DATA if it is unreadable or stored otherwise; with DEVICE (memory,
+ * descriptors). */
 status_t rows_open_depot(const char *path, const char *name, struct storage *storage,
                          depot_t **out);
 /* Reads a part of that dataset into out [size[0]][size[1]]..., numbers of `type`. start and size
- * have an entry for each dimension. `where` names it in messages. Fails with DATA, DEVICE. */
+ * have an entry for each dimension. `where` names it in messages. Fails with DATA if it is outside
+ * the dataset, unreadable or damaged; with DEVICE (memory). */
 status_t rows_select(depot_t *depot, hid_t type, const char *where, const hsize_t *start,
                      const hsize_t *size, void *out);
 

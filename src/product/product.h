@@ -104,7 +104,8 @@ struct product_place {
     uint64_t file_bytes;
 };
 
-/* Returns the bytes of a row as a filter bank makes it, before it becomes a product's. */
+/* Returns the bytes of a row of `streams` streams of `nchannels` channels as the filter bank makes
+ * them, in floats, before it becomes a product's. */
 uint64_t product_row_bytes(enum product_kind kind, uint64_t streams, uint64_t nchannels);
 /* Returns the bytes of a row of any product. */
 uint64_t product_spec_row_bytes(const struct product_spec *spec);
@@ -133,12 +134,13 @@ struct product_counts {
 };
 
 /* Writes the counts into a product whose rows are complete, then the CRCs of all objects
- * (contents_put()). Idempotent. Fails with NO_SPACE, DATA, DEVICE. */
+ * (contents_put()): `path` must open the file `fd`, which may have its mark. Nothing is synced.
+ * Idempotent. Fails with NO_SPACE, DATA, DEVICE (memory, descriptors). */
 status_t product_put_counts(int fd, const char *path, const struct product_place *place,
                             const struct product_counts *counts);
 
 /* Counts the rows that are NaN because their input could not be read: none where they cannot be
- * marked. Fails with DATA. */
+ * marked (holes_offset 0). Fails with DATA if the open file cannot be read there. */
 status_t product_count_holes(int fd, const char *path, const struct product_place *place,
                              uint64_t *out);
 
@@ -162,8 +164,8 @@ struct product_steps {
     const uint16_t *low, *high; /* how many numbers were clipped */
 };
 
-/* Counts clipped numbers: too low, too high; none without scales. `lines`: ifs times frequencies.
- * Fails with DATA, DEVICE (memory). */
+/* Counts clipped numbers of the open file: too low, too high; none without scales. `lines`: ifs
+ * times frequencies. Fails with DATA if the counts cannot be read; with DEVICE (memory). */
 struct product_clips {
     uint64_t low, high;
 };
@@ -241,8 +243,9 @@ struct product {
 struct product_flags {
     uint64_t count, flagged, by_kurtosis, unknown;
 };
-/* Counts the flags of all `cells` cells of the file at `path`, with datasets at `place`. *out is
- * zero if there are none. Fails with DATA, DEVICE. */
+/* Counts the flags of all `cells` cells of the file at `path`, with datasets at `place`, by several
+ * threads. *out is zero if there are none, and after a failure. Fails with DATA if the file cannot
+ * be read; with DEVICE (memory, descriptors). */
 status_t product_count_flags(const char *path, const struct product_place *place, uint64_t cells,
                              struct product_flags *out);
 
@@ -254,22 +257,26 @@ struct product_weights {
     struct product_flags flags;
     struct product_clips clips;
 };
-/* Reads all weights, flags and clips of a product into *out, zero before. Of a product without
- * weights only the clips are set. Fails with DATA, DEVICE. */
+/* Reads all weights, flags and clips of the file of a product into *out, zero before. Of a product
+ * without weights only the clips are set. Fails with DATA if the file cannot be read; with DEVICE
+ * (memory, descriptors). */
 status_t product_weigh(const struct product *product, struct product_weights *out);
 
 /* Returns whether the file is a product of ours, or has a mark (io/mark.h), as what a run that died
- * leaves; 0 if it is unreadable. */
+ * leaves; 0 if it is unreadable, whose cause is forgotten. Opens it in a child process. */
 int product_is_ours(const char *path);
 
-/* Find the places of a product's datasets; product_find_part() of one that may be incomplete. Fail
- * with DATA, DEVICE, STOPPED. */
+/* Find the places of a product's datasets in a child process (io/apart.h); product_find_part() of
+ * one that may be incomplete (with a mark). Fail with DATA if the file is unreadable, damaged, or
+ * no product of ours; with DEVICE (memory, descriptors, no child), STOPPED. */
 status_t product_find_place(const char *path, struct product_place *out);
 status_t product_find_part(const char *path, struct product_place *out);
 
-/* Open a product; *out = NULL if the file is HDF5 but none of our products. product_open_part()
- * opens incomplete ones, too: for callers that know which of its rows are there. Fail with DATA,
- * DEVICE, STOPPED. */
+/* Open a product in a child process (io/apart.h), and describe it, for product_destroy(); *out =
+ * NULL if the file is HDF5 but none of our products, and after a failure. product_open_part() opens
+ * incomplete ones (with a mark), too: for callers that know which of its rows are there. Fail with
+ * DATA if the file is unreadable, damaged, not HDF5, or (product_open()) incomplete; with DEVICE
+ * (memory, descriptors, no child), STOPPED. */
 status_t product_open(const char *path, struct product **out);
 status_t product_open_part(const char *path, struct product **out);
 void product_destroy(struct product *product); /* takes NULL */

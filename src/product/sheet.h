@@ -28,19 +28,23 @@ struct sheet {
     uint64_t scale_rows; /* 0: they have none */
 };
 
-/* Returns the name of dataset `which` (below SHEET_BESIDES) beside a bank that can be shown. */
+/* Returns the name of dataset `which` (0 .. SHEET_BESIDES - 1) of those beside a bank's rows that
+ * can be shown: "weights", "kurtosis", "flags", "bandpass". */
 enum { SHEET_BESIDES = 4 };
 const char *sheet_beside(int which);
 
-/* Opens dataset `name` ("weights") of an HDF5 file; *out = NULL when there is none. Files of
- * unknown origin are tried apart first. Fails with DATA: other dimensions or types than numbers or
- * pairs of them; with DEVICE, STOPPED. */
+/* Opens dataset `name` ("weights") of an HDF5 file, for sheet_close(); *out = NULL when there is
+ * none. It is tried in a child process first (io/apart.h). Fails with DATA if the file is
+ * unreadable, or the dataset has other dimensions or types than numbers or pairs of them; with
+ * DEVICE, STOPPED. */
 status_t sheet_open(const char *path, const char *name, struct sheet **out);
 void sheet_close(struct sheet *sheet); /* takes NULL */
 SCOPED_END(sheet_close, struct sheet *)
 extern const struct description sheet_description;
 
-/* Reads rows and channels of one if into out [rows][channels]. Fails with DATA, DEVICE. */
+/* Reads `rows` rows from `row` on and `chans` channels from `chan` on of if at_if into out, float
+ * [rows][chans]: |x|^2 of pairs, numbers in few bits with their scale and offset applied. Fails
+ * with DATA if they are unreadable or damaged; with DEVICE (memory). */
 status_t sheet_read(const struct sheet *sheet, uint64_t row, uint64_t rows, uint64_t at_if,
                     uint64_t chan, uint64_t chans, float *out);
 

@@ -24,11 +24,12 @@ struct stamp stamp_of(const char *job, const char *inputs, uint64_t rows);
 /* Writes the word: "voltmill:0123456789ab:cdef01234567:1250". */
 void stamp_write(const struct stamp *stamp, char out[STAMP_WORD]);
 
-/* Finds the word in the first 32 KiB of a file. *found: it is there. Fails with DATA, DEVICE. */
+/* Finds the word in the first 32 KiB of a file. *found: it is there, in *out. Fails with DATA if
+ * the file cannot be read; with DEVICE (memory, descriptors). *found is 0 then. */
 status_t stamp_read(const char *path, struct stamp *out, int *found);
 
-/* Returns the letters of `text` before such a word at its end, and the blank before that; all if it
- * has none. */
+/* Returns how many letters of `text` are before the first such word, without the blank before it;
+ * all if it has none. */
 size_t stamp_letters_before(const char *text);
 
 /* Filterbanks that are not HDF5: their header, and the stamp of the job that made them. */
@@ -40,12 +41,15 @@ struct stamped {
     struct stamp stamp;
 };
 
-/* Opens such a file. The caller calls stamped_end() in any case (it may be repeated). Fails with
- * DATA if the file is unreadable; with DEVICE, STOPPED. */
+/* Opens such a file in a child process (io/apart.h), and reads its stamp; fbh5 is NULL if it is
+ * something else (HDF5, with a mark) or cannot be opened. The caller calls stamped_end() in any
+ * case (it may be repeated). Fails with DATA if it cannot be read further, or is a damaged
+ * filterbank; with DEVICE, STOPPED. */
 status_t stamped_open(const char *path, struct stamped *out);
 void stamped_end(struct stamped *stamped);
 
-/* Returns whether all spectra are there that its job has made; 0 without a stamp: unknown. */
+/* Returns whether an open filterbank has as many spectra as its stamp says; 0 without a stamp:
+ * unknown. */
 int stamped_is_whole(const struct stamped *stamped);
 
 /* End of the message "expected ...", for formats_expect(). */
@@ -53,9 +57,9 @@ int stamped_is_whole(const struct stamped *stamped);
     "a product in HDF5: `voltmill run JOB` makes one, `voltmill new FILE` a job"
 
 /* Fails with USAGE if the file is such a filterbank, or of any other format than HDF5 that is
- * known; with DATA if such a filterbank is cut short, or the file is unreadable; with DEVICE,
- * STOPPED. The message says what the file is and what is known of it. For callers that need a
- * product in HDF5.
+ * known; with DATA if a filterbank with a stamp is cut short, or a file that is no HDF5 cannot be
+ * read; with DEVICE, STOPPED. OK if it is HDF5, of no known format, or cannot be opened. The
+ * message says what the file is and what is known of it. For callers that need a product in HDF5.
  */
 status_t stamped_refuse(const char *path);
 

@@ -68,19 +68,20 @@ struct voltages_place {
     uint64_t file_bytes;
 };
 
-/* Writes the open file anew, which `path` names in messages; it has MARK_SYNTH (io/mark.h) until
- * mark_hdf5(). `fd` below 0: only computes the places. Fails with NO_SPACE, DATA, DEVICE (memory).
- */
+/* Writes the open file anew, all but the samples, whose space is not reserved; `path` names it in
+ * messages; it has MARK_SYNTH (io/mark.h) until mark_hdf5(). `fd` below 0: only computes the places
+ * (`path` may be NULL). Nothing is synced. Fails with NO_SPACE, DATA, DEVICE (memory). */
 status_t voltages_create(int fd, const char *path, const struct voltages_spec *spec,
                          struct voltages_place *place);
 
 struct archive;
 struct loss;
 
-/* Creates likewise, with MARK_IMPORT, a copy of an archive's selected streams and samples, as its
- * reader returns them (input/read/reader.h), packed by `packing` (voltages_find_packing(), of 0
- * bits too): numbers, frequencies and names are kept. voltages_add_gaps() fills the reserved /gaps
- * later. Fails with DATA, NO_SPACE, DEVICE (memory). */
+/* Creates, as voltages_create() but with MARK_IMPORT, a copy of an archive's selected streams and
+ * samples, as its reader returns them (input/read/reader.h), packed by `packing`
+ * (voltages_find_packing(), of 0 bits too): numbers, frequencies and names are kept; the samples
+ * come later by plain writes. voltages_add_gaps() fills the reserved /gaps after that. Fails with
+ * DATA, NO_SPACE, DEVICE (memory). */
 status_t voltages_create_copy(int fd, const char *path, const struct archive *archive,
                               const struct voltages_packing *packing, struct voltages_place *place);
 
@@ -89,20 +90,23 @@ status_t voltages_create_copy(int fd, const char *path, const struct archive *ar
  */
 void voltages_find_packing(const struct archive *archive, struct voltages_packing *out);
 
-/* Packs `count` numbers, each `stride` bytes after the one before, into whole bytes from `out` on,
- * the first in the low bits. Remaining bits of the last byte are 0. A value that no stored number
- * can represent, such as the zeros in gaps, becomes one near it. */
+/* Packs `count` numbers of packing->format, each `stride` bytes after the one before, into whole
+ * bytes from `out` on, [ceil(count x bits / 8)], the first in the low bits; of 16 bits the low byte
+ * first. packing->bits is not 0. Remaining bits of the last byte are 0. A value that no stored
+ * number can represent, such as the zeros in gaps, becomes one near it. */
 void voltages_pack(const struct voltages_packing *packing, const char *in, size_t stride,
                    uint64_t count, unsigned char *out);
 
-/* Adds gaps to a file of voltages_create_copy() that is complete but for them: samples that all
- * streams (LOSS_OF_ALL), or some of the nstreams, lack. Call it without losses, too: it removes the
- * reserved space. Samples and streams are numbered as in the file; losses come in any order, which
- * changes, and may overlap. Fails as voltages_create(). */
+/* Adds gaps, losses [count], to a file of voltages_create_copy() that is complete but for them:
+ * samples that all streams (LOSS_OF_ALL), or some of the nstreams, lack. Call it without losses,
+ * too: it removes the reserved /gaps. Samples and streams are numbered as in the file; losses come
+ * in any order, which changes, and may overlap. The mark stays; nothing is synced. Fails with
+ * NO_SPACE, DATA, DEVICE (memory). */
 status_t voltages_add_gaps(int fd, const char *path, struct loss *losses, size_t count,
                            uint32_t nstreams);
 
-/* Appends a gap; free(gaps->rows) returns them. Fails with DEVICE (memory). */
+/* Appends a gap of `count` samples from `first` on of a stream; the caller frees gaps->rows. Fails
+ * with DEVICE (memory); the gaps are unchanged then. */
 status_t voltages_add_gap(struct voltages_gaps *gaps, uint64_t first, uint64_t count,
                           uint64_t stream);
 
@@ -111,9 +115,10 @@ status_t voltages_add_gap(struct voltages_gaps *gaps, uint64_t first, uint64_t c
  * of stations. */
 struct voltages_spec voltages_of_archive(const struct archive *archive);
 
-/* Writes everything that `spec` states into a new file, with the names, frequencies and positions
- * of the archive's selected streams, and the coherent dedispersion of its filters. /voltages has no
- * place yet: h5_place_last() gives it one. Fails with DATA, NO_SPACE, DEVICE (memory). */
+/* Writes everything that `spec` states into a new file that is open for HDF5, with the names,
+ * frequencies and positions of the archive's selected streams, and the coherent dedispersion of its
+ * filters. /voltages has no place yet: h5_place_last() gives it one. Fails with DATA, NO_SPACE,
+ * DEVICE (memory). */
 status_t voltages_describe_streams(hid_t file, const struct archive *archive,
                                    struct voltages_spec spec);
 

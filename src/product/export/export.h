@@ -26,8 +26,12 @@ struct export_bank_options {
 };
 
 /* Writes a filterbank in HDF5 as SIGPROC filterbank, highest frequency first, or as search-mode
- * PSRFITS. Fails with USAGE: options that the product does not have or the format cannot store, or
- * a file that exists; with DATA, NO_SPACE, DEVICE, STOPPED. */
+ * PSRFITS, and appends lines about it to `said`. The file appears, synced, when it is complete; a
+ * failure removes FILE.part. One that is complete already is compared, not written, unless
+ * `force`. Fails with USAGE: options that the product does not have or the format cannot store, a
+ * file that exists and differs (unless `force`), is one of those read, or cannot be made. Fails
+ * with DATA if the input is unreadable, no filterbank, or has no finite number to scale by; with
+ * NO_SPACE, DEVICE, STOPPED (of a child process that opens the input). */
 status_t export_bank(const struct export_bank_options *options, struct text *said);
 
 struct export_series_options {
@@ -42,15 +46,20 @@ struct export_series_options {
     int force;
 };
 
-/* Writes chosen DMs of a dedispersed product, each to its own files. Fails as export_bank(). */
+/* Writes chosen DMs of a dedispersed product, each to its own files, and appends a line for each to
+ * `said`. Files appear, synced, one after the other; a failure leaves those that are complete.
+ * Complete files are compared, not written, unless `force`. Fails with USAGE if no DM is chosen or
+ * stored, if a file exists and differs (unless `force`), is the one read, or cannot be made; with
+ * DATA if the product is unreadable, none, has a DM twice, or one sample alone (PRESTO); with
+ * NO_SPACE, DEVICE, STOPPED (of a child process that opens it). */
 status_t export_series(const struct export_series_options *options, struct text *said);
 
 struct series;
 
-/* Appends PRESTO's .inf of DM number `dm` of a product, of which `samples` (an even number) are
- * written to NAME.dat, of float32: one line of text each, the keys 40 letters wide, as
+/* Appends PRESTO's .inf of DM number `dm`, from 0, of a product, of which `samples` (an even
+ * number) are written to NAME.dat, of float32: one line of text each, the keys 40 letters wide, as
  * scottransom/presto src/ioinf.c reads them. Fails with USAGE (more than 2^31 - 1 channels), DEVICE
- * (memory). */
+ * (memory); `out` may have a part of it then. */
 status_t presto_inf(const struct series *series, const char *name, uint64_t dm, uint64_t samples,
                     struct text *out);
 

@@ -55,12 +55,14 @@ struct bank_format {
     void (*encode)(const struct export_rows *form, char *data, uint64_t lines, uint64_t chans);
 };
 
-/* Returns the functions of a format, which is not FILE_HDF5. */
+/* Returns the functions of a format: those of SIGPROC unless it is FILE_PSRFITS. Not for FILE_HDF5.
+ */
 const struct bank_format *export_bank_format(enum file_format format);
 
-/* Completes a subint of PSRFITS of which only the numbers are written; others are unchanged.
- * Numbers change only with is_last. `data`: memory for [rows_each][nifs][bank->chans] numbers of
- * form.bits. Fails as put() above. */
+/* Completes a subint of PSRFITS, from 0, of which only the numbers are written; others are
+ * unchanged. Numbers change only with is_last. `data`: memory for [rows_each][nifs][bank->chans]
+ * numbers of form.bits. Fails with USAGE if they differ from an existing file that is compared;
+ * with NO_SPACE, DATA (also of reading the numbers), DEVICE (memory). */
 status_t export_psrfits_complete(struct export_bank *bank, uint64_t subint, int is_last,
                                  char *data);
 /* Returns the spectra of one subint of a file of `rows` spectra of `samples` numbers each: at most

@@ -32,45 +32,54 @@ struct before {
     char *made;      /* the first folder that was made for it */
 };
 
-/* On rank 0: finds the state of the file. `file` and `part` are set before, the descriptors -1, all
- * else 0. Unless it is complete, FILE.part is claimed, made with its folder if need be
- * (io/file_rights.h). Without a mark it must be the whole archive, unless forced. Fails with USAGE,
- * NO_SPACE, DATA, DEVICE. */
+/* On rank 0: finds the state of the file, in *before. `file` and `part` are set before, the
+ * descriptors -1, all else 0. A file that exists counts as complete, unless forced. Else FILE.part
+ * is claimed as by before_take(). The caller calls before_end() in any case. Fails with USAGE if it
+ * cannot be made, is no ordinary file, or is locked by another command; with NO_SPACE, DATA, DEVICE
+ * (memory, descriptors). */
 status_t before_claim(struct before *before, int force);
 
-/* Claims FILE.part alone: new, or what a command that ended early has left, by its mark or
- * is_ours() (NULL: none is). Without either it must be the whole file, unless forced: `kind`
- * becomes BEFORE_UNNAMED, and the caller compares. The command that had the lock may just have
- * given the file its name: look again. Fails with USAGE, NO_SPACE, DATA, DEVICE. */
+/* Locks FILE.part alone, in before->claim_fd: new, made with its folder if need be, or what a
+ * command that ended early has left, by its mark or is_ours() (NULL: none is), which a warning
+ * says. Without either it must be the whole file, unless forced: `kind` becomes BEFORE_UNNAMED, and
+ * the caller compares. The command that had the lock may just have given the file its name: look
+ * again. The caller calls before_end() in any case. Fails with USAGE if it cannot be made, is no
+ * ordinary file, is another user's, or is locked by another command; with NO_SPACE, DATA, DEVICE
+ * (memory, descriptors). */
 status_t before_take(struct before *before, int force, int (*is_ours)(const char *path));
-/* Gives up what was claimed: the file is complete. */
+/* Gives up what was claimed, as before_end(), and sets `kind` to BEFORE_COMPLETE. */
 void before_yield(struct before *before);
 
 /* Fails with USAGE always: the existing file differs from what would be written. */
 status_t before_differ(const struct before *before);
 
-/* Returns the file that is written or read. */
+/* Returns the name of the file that is written or read: before->file if it is complete, else
+ * before->part. */
 const char *before_path(const struct before *before);
 /* On rank 0: sets *fd to the descriptor through which to make the file: the claimed one, or, if
- * there is a file to compare, that of a file in memory. before_end() closes both. Fails with
- * DEVICE. */
+ * there is a file to compare, that of a new file in memory. before_end() closes both. Fails with
+ * DEVICE if there can be no file in memory; *fd is set to the claimed one then. */
 status_t before_make(struct before *before, int *fd);
-/* On rank 0: checks that the existing file is as long as the one that was made, or longer by the
- * datasets that come last. Fails with USAGE, DATA. */
+/* On rank 0: checks that the existing file, if there is one to compare, is an ordinary file that is
+ * as long as the one that was made (place->file_bytes), or longer by the datasets that come last.
+ * Fails with USAGE if it is not; with DATA if it cannot be looked up. */
 status_t before_check_size(const struct before *before, const struct voltages_place *place);
 
-/* Writes samples, or compares them with an existing file. Fails with USAGE if they differ; with
- * NO_SPACE, DATA, DEVICE (memory). */
+/* Writes bytes at an offset of FILE.part, open as `fd`, or compares them with those of the existing
+ * file, open as `fd`. Any rank. Fails with USAGE if they differ; with DATA if the file cannot be
+ * written or read, or ends before; with NO_SPACE, DEVICE (memory). */
 status_t before_put(const struct before *before, int fd, uint64_t offset, const void *data,
                     uint64_t bytes);
 
-/* On rank 0: compares everything but the samples with the file in memory; for kinds other than
- * BEFORE_NOTHING. Fails with USAGE, DATA, NO_SPACE, DEVICE (memory). */
+/* On rank 0: compares the existing file `fd`, but for the samples, with the file in memory, whose
+ * mark becomes HDF5's signature; for kinds other than BEFORE_NOTHING. Fails with USAGE if they
+ * differ; with DATA if one cannot be read, with NO_SPACE, DEVICE (memory). */
 status_t before_check_rest(const struct before *before, int fd, const struct voltages_place *place);
 
-/* On rank 0: removes the claimed file if it is incomplete, and folders that were made for it. */
+/* On rank 0: removes FILE.part if this command began it and it is incomplete (is_ours), and folders
+ * that were made for it and are empty. Repeated calls have no effect. */
 void before_abandon(struct before *before);
-/* Does before_abandon(), and closes the descriptors. Call it once. */
+/* Does before_abandon(), and closes the descriptors, which unlocks FILE.part; they become -1. */
 void before_end(struct before *before);
 
 /* Description of the file to write. */
@@ -99,28 +108,39 @@ struct export_file {
         .before = {.expected_fd = -1, .claim_fd = -1 }                                             \
     }
 
-/* Checks that the file may be made: not over one of the files that `reads` contains, nor over one
- * that is not as the plan says, unless forced. Fails with USAGE, DATA, DEVICE (memory). */
+/* Checks that the file may be made: neither it nor FILE.part is one of the files that `reads`
+ * contains, and what has its name has the plan's length and head, or may be replaced (plan->force,
+ * is_ours()). Fails with USAGE if not, or if it cannot be made there; with DATA if that is unknown;
+ * with DEVICE (memory). */
 status_t export_file_check(const struct export_plan *plan, const struct guard *reads);
-/* Begins path.part, which contains the plan's head alone, after export_file_check(). Fails with
- * USAGE (exists, locked, another user's, differs from the plan's head), NO_SPACE, DATA; with
- * DEVICE. */
+/* Begins FILE.part, made with its folder if need be, which gets a mark and the plan's head alone;
+ * or opens the file that has the plan's length and head, to be compared. After export_file_check().
+ * *out is for export_file_end(). Fails with USAGE (exists, locked, another user's, differs from the
+ * plan's head, cannot be made), NO_SPACE, DATA, DEVICE (memory, descriptors); nothing is left then.
+ */
 status_t export_file_begin(const struct export_plan *plan, struct export_file *out);
-/* Reserves disk space for `bytes` bytes. Fails with NO_SPACE, USAGE, DATA, DEVICE (memory). */
+/* Reserves disk space for the first `bytes` >= 1 bytes of FILE.part; does nothing for a file that
+ * is compared. Fails with NO_SPACE, USAGE, DATA, DEVICE (memory), as file_reserve() (io/file.h). */
 status_t export_file_reserve(const struct export_file *file, uint64_t bytes);
-/* Writes bytes, or compares them with an existing file. Fails with USAGE if they differ; with
- * NO_SPACE, DATA, DEVICE (memory). */
+/* Writes bytes, or compares them with an existing file. Several threads may write different bytes.
+ * The first MARK_BLOCK bytes are kept until export_file_publish(). Fails with USAGE if they differ;
+ * with DATA if the file cannot be written or read, or ends before; with NO_SPACE, DEVICE (memory).
+ */
 status_t export_file_put(struct export_file *file, uint64_t offset, const void *data,
                          uint64_t bytes);
-/* Syncs the file, removes its mark and gives it its name; does nothing if it was complete before.
- * Fails with USAGE, DATA, NO_SPACE, DEVICE (memory). */
+/* Syncs the file, replaces its mark by its first bytes, and gives it its name; does nothing if it
+ * was complete before. Fails with USAGE if a file came to have the name and may not be replaced;
+ * with DATA, NO_SPACE, DEVICE (memory). A complete file that cannot be renamed stays as FILE.part.
+ */
 status_t export_file_publish(struct export_file *file);
-/* Sets *is_before to whether the file was complete before, and appends a line that says so. Fails
- * with DEVICE (memory). */
+/* Sets *is_before to whether the file was complete before, and appends a line to `said` if it was.
+ * Fails with DEVICE (memory). */
 status_t export_file_say_before(const struct export_file *file, struct text *said, int *is_before);
 /* Checks, begins and publishes a file whose whole content is plan->head (plan->bytes long).
- * *is_before: it was complete before. Fails as export_file_check(), export_file_begin() and
- * export_file_publish() do. */
+ * *is_before: it was complete before, and nothing was written. Fails with USAGE if it is one of
+ * those that `reads` contains, exists and differs (unless forced), is locked, or cannot be made;
+ * with NO_SPACE, DATA, DEVICE (memory, descriptors). FILE.part is removed then, unless it is
+ * complete. */
 status_t export_file_write(const struct export_plan *plan, const struct guard *reads,
                            int *is_before);
 /* Frees the file's memory and closes it. Removes FILE.part, and folders made for it, if this
@@ -128,8 +148,8 @@ status_t export_file_write(const struct export_plan *plan, const struct guard *r
  * Takes one of zeros, and leaves EXPORT_FILE_NONE. */
 void export_file_end(struct export_file *file);
 
-/* Returns the chosen name, or (NULL) that of the product with another ending; for free(). Fails
- * with DEVICE (memory). */
+/* Makes the name of a file: a copy of `chosen`, or (NULL) the path of the product with `ending` in
+ * the place of its own; for free(). Fails with DEVICE (memory). */
 status_t export_name(const char *chosen, const char *product, const char *ending, char **out);
 
 /* Returns the number of NaN among `count` values. */

@@ -40,8 +40,8 @@ struct export_rows {
 
 /* Finds the form of a product's rows, and makes the head of its file; text_free(head) returns it.
  * `options`: format, bits, stamp; is_own 1; `out`, a name for messages; and `product`, an HDF5 file
- * without rows that this process has made. Fails with USAGE (numbers that the format cannot store),
- * DATA, DEVICE, STOPPED. */
+ * without rows that this process has made, and opens itself. Fails with USAGE (numbers that the
+ * format cannot store), DATA, DEVICE, STOPPED. */
 status_t export_rows_of(const struct export_bank_options *options, struct text *head,
                         struct export_rows *out);
 
@@ -49,21 +49,24 @@ status_t export_rows_of(const struct export_bank_options *options, struct text *
  * the file is a maximum, too. */
 struct export_rows export_rows_expect(enum file_format format, const struct product_spec *spec);
 
-/* Moves the datasets beside the rows to places after the rows, where they are until the file is
- * complete; drops time stamps, CRCs and the number of missing samples. *place has their places in
- * HDF5 before. Sets the offsets of rows->steps. */
+/* Sets data_offset, and moves the datasets beside the rows to places after the rows, where they are
+ * until the file is complete; drops time stamps, CRCs and the number of missing samples. *place has
+ * their places in HDF5 before; its file_bytes become the end of the last one. Sets the offsets of
+ * rows->steps. */
 void export_rows_place(struct export_rows *rows, const struct product_spec *spec,
                        struct product_place *place);
 
-/* Makes an open file anew, of `bytes` bytes, with the head, whose first bytes become MARK_RUN (in
- * `head`, too). Fails with NO_SPACE, DATA. */
+/* Makes an open file anew, of `bytes` bytes, zeros after the head, whose first MARK_BYTES become
+ * MARK_RUN (in `head`, too). Not synced, no space reserved. `path` is for messages. Fails with
+ * NO_SPACE, DATA. */
 status_t export_rows_begin(struct text *head, uint64_t bytes, int fd, const char *path);
 
-/* Returns the offset of a row in the file; *together: rows from it on that follow each other. */
+/* Returns the offset of a row's numbers in the file; *together: how many rows from it on follow
+ * each other without other bytes between. */
 uint64_t export_rows_at(const struct export_rows *rows, uint64_t row, uint64_t *together);
-/* Splits off the first of bytes [*from, *from + *left) of a row: as many as are contiguous in the
- * file. Returns their number, moves *from and *left past them, and sets *at to their offset in the
- * row as the file has it. */
+/* Splits off the first of bytes [*from, *from + *left) of a row as it is made: as many as are
+ * contiguous in the file (one if's, where the band is reversed). Returns their number, moves *from
+ * and *left past them, and sets *at to their offset in the row as the file has it. */
 uint64_t export_rows_piece(const struct export_rows *rows, uint64_t *from, uint64_t *left,
                            uint64_t *at);
 
@@ -79,31 +82,34 @@ struct export_sum {
 };
 typedef struct export_writer export_writer_t;
 
-/* Creates a writer; `path`, the descriptor, and the context and worker of `sum` must outlive it.
- * Fails with DEVICE (memory). export_writer_destroy() drops rows that are kept: flush before. */
+/* Creates a writer for export_writer_destroy(), which drops rows that are kept: flush before.
+ * `path`, the open file (export_rows_begin()), and the context and worker of `sum` must outlive it.
+ * Fails with DEVICE (memory). */
 status_t export_writer_create(const struct export_rows *rows, int fd, const char *path,
                               uint32_t threads, const struct export_sum *sum,
                               export_writer_t **out);
 void export_writer_destroy(export_writer_t *writer); /* takes NULL */
 SCOPED_END(export_writer_destroy, export_writer_t *)
-/* Returns the memory of a writer with `threads` threads, in bytes. */
+/* Returns the memory, in bytes, of a writer with at most `threads` threads. */
 uint64_t export_writer_bytes(const struct export_rows *rows, uint32_t threads);
 
-/* Writes bytes [from, from + piece) of some rows, data [rows][piece]. Keeps whole rows until they
- * make a row of the table, or about 1 MiB of SIGPROC: export_writer_flush() writes these. Fail with
- * NO_SPACE, DATA. */
+/* export_writer_put(): writes bytes [from, from + piece) of `rows` rows from `row` on, data
+ * [rows][piece] as they are made, whole numbers. Keeps whole rows until they make a row of the
+ * table, or about 1 MiB of SIGPROC. export_writer_flush(): writes what is kept. Fail with NO_SPACE,
+ * DATA; rows that were kept are dropped then. */
 status_t export_writer_put(export_writer_t *writer, uint64_t row, uint64_t rows, uint64_t from,
                            uint64_t piece, const char *data);
 status_t export_writer_flush(export_writer_t *writer);
 
 /* Completes rows first .. first + count - 1 of the table, as far as it has them, when all rows are
  * written and flushed; does nothing for SIGPROC. Numbers change only with is_last, after which no
- * row may be written; all else is computed from the unchanged numbers. Idempotent. Fails with
- * NO_SPACE, DATA. */
+ * row may be written; all else is computed from the unchanged numbers. Idempotent. Fails with DATA
+ * if the file cannot be read or written; with NO_SPACE. */
 status_t export_rows_complete(export_writer_t *writer, uint64_t first, uint64_t count, int is_last);
 
-/* Truncates the file after the rows, and replaces the mark by the first bytes of the head; synced
- * on return. Idempotent. Fails with NO_SPACE, DATA. */
+/* Truncates the open file after the rows (rows->bytes), syncs it, and replaces the mark by the
+ * format's first bytes; synced on return. Idempotent. `path` is for messages. Fails with NO_SPACE,
+ * DATA. */
 status_t export_rows_finish(const struct export_rows *rows, int fd, const char *path);
 
 #endif

@@ -40,21 +40,25 @@ status_t scale_begin(const struct scale_options *options, uint32_t bits, uint64_
 
 /* Returns whether all values must be measured before the first is encoded. */
 int scale_must_measure(const struct scale *scale);
-/* Measures values [count] of neighbouring channels, the first of which is channel `line`. */
+/* Measures values [count] of neighbouring channels, the first of which is channel `line`. NaN and
+ * infinite values are ignored. One thread. */
 void scale_measure(struct scale *scale, const float *values, uint64_t count, uint64_t line);
-/* Ends measuring, or takes options.low and high if nothing had to be measured. Fails with DATA if
- * no measured value is finite. */
+/* Ends measuring, or takes options.low and high if nothing had to be measured. `path` is for the
+ * message. Fails with DATA if values had to be measured and none is finite. */
 status_t scale_settle(struct scale *scale, const char *path);
 
-/* Writes `count` numbers of `bits` (8 or 16) to out, of neighbouring channels from `line` on. NaN
- * becomes the channel's mean with SCALE_CHANNELS, else 0. Counts in *scale: one thread. */
+/* Writes `count` numbers, uint8_t or uint16_t by `bits` (8 or 16), to out, of neighbouring channels
+ * from `line` on. NaN becomes the channel's mean with SCALE_CHANNELS, else 0. Counts clipped ones
+ * and NaN in *scale: one thread. */
 void scale_encode(struct scale *scale, const float *values, uint64_t count, uint64_t line,
                   void *out);
 
-/* Computes the value of number q of a channel: *zero + q * *step. Valid after scale_settle(). */
+/* Sets *zero and *step so that number q of channel `line` stands for *zero + q * *step. Valid after
+ * scale_settle(). */
 void scale_undo(const struct scale *scale, uint64_t line, double *zero, double *step);
 
-/* Appends "scaling: ...", one line. Fails with DEVICE (memory). */
+/* Appends "scaling: ...", one line with the numbers clipped so far, of a kind other than NONE.
+ * Fails with DEVICE (memory). */
 status_t scale_say(const struct scale *scale, struct text *out);
 
 #endif

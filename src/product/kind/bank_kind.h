@@ -7,12 +7,15 @@
 
 #include <hdf5.h>
 
-/* Puts all but the dataset of rows into a new file: root, axes, filter, provenance. Fails with
- * DATA, NO_SPACE, DEVICE (memory). */
+/* Puts all but the dataset of rows and those beside it into a new file: root, axes, filter,
+ * provenance. `place` has rows, row_bytes and span_rows. Fails with DATA, NO_SPACE, DEVICE
+ * (memory). */
 status_t bank_describe(hid_t file, const struct product_spec *spec,
                        const struct product_place *place, const char *title);
 
-/* Reads what these products state beside what all products do. Fails with DATA, DEVICE (memory). */
+/* Reads what these products state beside what all products do, attributes and frequencies, into
+ * *product. Fails with DATA if it is missing, unreadable or contradicts itself; with DEVICE
+ * (memory). What was read before the failure stays the product's. */
 status_t bank_inspect(hid_t file, struct product *product);
 
 #endif

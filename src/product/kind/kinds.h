@@ -38,13 +38,15 @@ const struct kind *kind_of(enum product_kind kind);
 /* Returns the bytes of a row of the product, not compressed. */
 uint64_t kind_row_bytes(const struct product_spec *spec);
 
-/* Writes everything that a product states into a new file. Sets the members of *place that are
- * known before the file is complete: rows, row_bytes, span_rows and scale_rows; all others to 0.
- * Fails as describe(). */
+/* Writes everything that a product states into a new file, but values that come later. Sets the
+ * members of *place that are known before the file is complete: rows, row_bytes, span_rows and
+ * scale_rows; all others to 0. Fails with USAGE if the kind cannot store such rows; with NO_SPACE,
+ * DATA, DEVICE (memory). */
 status_t kind_describe(hid_t file, const struct product_spec *spec, struct product_place *place);
 /* Finds the offset of /frequency in an open file after kind_describe(), which reserves it and does
  * not write its values; 0: the product has none, or omits its values. product_put_frequencies()
- * writes them. Fails with DATA, DEVICE. */
+ * writes them. `path` is for messages. Fails with DATA if it has no place, or cannot be opened;
+ * with DEVICE (memory). */
 status_t kind_find_frequencies(hid_t file, const char *path, const struct product_spec *spec,
                                uint64_t *out);
 

@@ -35,15 +35,16 @@ struct series {
     struct text missing; /* "tstart, fch1", or empty */
 };
 
-/* Opens a dedispersed product. Fails with DATA if it is none, its sizes are impossible, or it has
- * neither tsamp nor times; with DEVICE, STOPPED. */
+/* Opens a dedispersed product, tried in a child process first (io/apart.h), for series_destroy().
+ * Fails with DATA if it is unreadable, incomplete or none, its sizes are impossible, or it has
+ * neither tsamp nor times; with DEVICE (memory, descriptors, no child), STOPPED. */
 status_t series_open(const char *path, struct series **out);
 void series_destroy(struct series *series); /* takes NULL */
 SCOPED_END(series_destroy, struct series *)
 extern const struct description series_description;
 
 /* Reads samples first .. first + count - 1 of DM number `dm`, from 0, into out [count]. Fails with
- * DATA, DEVICE. */
+ * DATA if they are unreadable; with DEVICE (memory). */
 status_t series_read(const struct series *series, uint64_t dm, uint64_t first, uint64_t count,
                      float *out);
 

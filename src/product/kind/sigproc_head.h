@@ -32,11 +32,12 @@ struct sigproc sigproc_of(const struct fbh5 *fbh5);
 /* Puts the highest frequency first, as PRESTO expects. Returns whether that reversed the band. */
 int sigproc_reverse(struct sigproc *header);
 
-/* Appends the header. Fails with USAGE if nchans, nifs or nbits exceeds 2^31 - 1; with DEVICE
- * (memory). */
+/* Appends the header, with "unknown" for texts that are NULL or empty. Fails with USAGE if nchans,
+ * nifs or nbits exceeds 2^31 - 1; with DEVICE (memory). `out` may have a part of it then. */
 status_t sigproc_write(const struct sigproc *header, struct text *out);
 
-/* Returns SIGPROC's number of a telescope; 0 if it has none, or `name` is NULL. */
+/* Returns SIGPROC's number of a telescope, case, blanks, '-' and '_' ignored; 0 if it has none, or
+ * `name` is NULL. */
 int32_t sigproc_telescope(const char *name);
 
 /* Splits hours or degrees into sixtieths, the seconds rounded to a multiple of 1 / parts. */
