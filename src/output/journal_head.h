@@ -46,35 +46,39 @@ struct journal_head {
     struct synthesise_choice synthesis;
 };
 
-/* Makes the head of item i of the spec (rank 0: reads the files' times). `place`: where its rows
- * are, or at least their number and length; NULL while there is no plan: then the head contains
- * only what job and input determine. `rows` stays that of HDF5. Fails with DATA, DEVICE (memory).
- * The caller calls journal_head_free() in any case, which takes {0}, and leaves it. */
+/* Makes the head of item i of the spec (rank 0: reads size and time of each input). `place`: where
+ * its rows are, or at least their number and length; NULL while there is no plan: then the head
+ * contains only what job and input determine. `rows` stays that of HDF5. Fails with DATA if an
+ * input cannot be looked up; with DEVICE (memory). The caller calls journal_head_free() in any
+ * case, which takes {0}, and leaves it. */
 status_t journal_head_of(const struct output_spec *spec, uint32_t i,
                          const struct product_place *place, struct journal_head *out);
 void journal_head_free(struct journal_head *head);
 
-/* Compares the plan with the head `begun` of the journal at `path`. Fails with USAGE if they
- * differ, and reports the difference; with DEVICE (memory). Words that are not known yet are
- * ignored. */
+/* Compares the plan `now` with the head `begun` of the journal at `path`: texts, then number and
+ * bytes of rows and `integrate` if its arithmetic is known. Texts that are not known yet are
+ * ignored. Fails with USAGE if they differ, and reports the first difference; with DEVICE (memory).
+ */
 status_t journal_head_compare(const char *path, const struct journal_head *begun,
                               const struct journal_head *now);
 
 /* Finds the first input that is there with another size or time than the head says: a run refuses
- * to resume. *out: its path, for free(), or unchanged. Fails with DEVICE (memory). */
+ * to resume. Inputs that cannot be looked up are ignored, and the cause is forgotten. *out: its
+ * path, for free(), or unchanged if there is none. Fails with DEVICE (memory). */
 status_t journal_head_find_changed(const struct journal_head *begun, char **out);
 
-/* Returns the rows of the product that a chunk completes: of the head, ratio, integrate and
- * place.rows are used. */
+/* Returns the rows of the product that a chunk completes, none after its last row: of the head,
+ * ratio, integrate and place.rows are used. */
 struct journal_rows {
     uint64_t first, count;
 };
 struct journal_rows journal_head_rows(const struct journal_head *head, const struct chunk *chunk);
 
-/* Appends the packed head. Fails with DEVICE (memory). */
+/* Appends the packed head, whose texts are not NULL. Fails with DEVICE (memory). */
 status_t journal_head_pack(const struct journal_head *head, struct text *out);
-/* Reads a packed head. Returns 0 if the bytes are no head, or its numbers make no sense.
- * journal_head_free() in any case. */
+/* Reads a packed head, all that `in` has left. Returns 0 if the bytes are no head, its numbers make
+ * no sense, or there is no memory (in->failed). The caller calls journal_head_free() in any case.
+ */
 int journal_head_unpack(struct unpack *in, struct journal_head *out);
 
 /* Data beside the rows of a product: of rows, cells and blocks (struct product_place), and holes.
@@ -88,8 +92,9 @@ struct beside {
     struct chunk_row row;
 };
 
-/* Returns a chunk's part of a dataset, as `count` runs of `bytes` bytes: one of all rows, or where
- * streams come in groups `each` in each row. beside_run_at() is where run i begins. */
+/* beside_runs_of(): returns a chunk's part of a dataset, as `count` runs of `bytes` bytes: one of
+ * all rows, or where streams come in groups `each` in each row. beside_run_at(): returns the offset
+ * of run i, below `count`, in the file. */
 struct beside_runs {
     uint64_t at, row, step, each, count, bytes;
 };
@@ -100,8 +105,8 @@ static inline uint64_t beside_run_at(const struct beside_runs *runs, uint64_t i)
 struct beside_runs beside_runs_of(const struct chunking *chunking, const struct chunk *chunk,
                                   const struct beside *beside);
 
-/* Sizes of what is beside a row: numbers of a row or block that have scales, weights, cells of a
- * row, numbers of a cell; and how these come of streams. */
+/* Returns sizes of what is beside a row: numbers of a row or block that have scales, weights, cells
+ * of a row, numbers of a cell (0: there are none); and how these come of streams. */
 struct beside_shape {
     uint64_t lines, weights, cells, cell;
     struct chunk_row row, weights_row, cells_row;
@@ -109,8 +114,9 @@ struct beside_shape {
 struct beside_shape beside_shape_of(const struct product_place *place,
                                     const struct product_spec *spec);
 
-/* Adds bytes at offset `at` of a product, beside the rows of a chunk, to its sum. Like those of
- * rows, the sum does not depend on the order in which they come; nor on zeros. */
+/* Adds bytes at offset `at` of a product of place->file_bytes bytes, beside the rows of a chunk, to
+ * the chunk's sum. Like those of rows, the sum does not depend on the order in which they come; nor
+ * on zeros. */
 void beside_add(const struct product_place *place, uint64_t at, const void *data, uint64_t bytes,
                 uint32_t *sum);
 
@@ -123,8 +129,8 @@ struct beside_file {
     const struct chunking *chunking;
 };
 
-/* Computes, from the file, the sum of the data beside the rows of a chunk; of holes only if the
- * chunk has all streams. Fails with DATA. */
+/* Computes, from the file, the sum (beside_add()) of the data beside `rows`, those of a chunk; of
+ * holes only if the chunk has all streams. Fails with DATA if the file cannot be read there. */
 status_t beside_sum(const struct beside_file *file, const struct chunk *chunk,
                     struct journal_rows rows, uint32_t *sum);
 

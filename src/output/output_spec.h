@@ -50,19 +50,22 @@ struct output_spec {
     struct synthesise_choice synthesis;
 };
 
-/* Lists the products of a filter bank, as far as job and archive determine them;
- * output_spec_plan_products() adds the rest. `job`, and later the plan, must outlive the spec. The
- * caller calls output_spec_free() in any case. Fails with DEVICE (memory). */
+/* output_spec_of_products(): lists the products of a filter bank, as far as job and archive
+ * determine them, with all files that are read. Fails with DEVICE (memory). The caller calls
+ * output_spec_free() in any case. output_spec_plan_products(): adds what the plan determines. `job`
+ * and the plan must outlive the spec. */
 status_t output_spec_of_products(const struct job *job, const struct archive *archive,
                                  struct output_spec *out);
 void output_spec_plan_products(struct output_spec *spec, const struct channelise_plan *work);
 
-/* Lists the series of dedispersion `number` likewise, of the filterbank of this name (`fbh5`: its
- * other files, too; may be NULL). Fails with DEVICE (memory). */
+/* Lists the series of dedispersion `number`, from 0, of the job, and the files that are read: the
+ * filterbank of this name (`fbh5`: its other files, too; may be NULL). `job` must outlive the spec;
+ * the caller calls output_spec_free() in any case. Fails with DEVICE (memory). */
 status_t output_spec_of_series(const struct job *job, uint32_t number, const char *filterbank,
                                const struct fbh5 *fbh5, struct output_spec *out);
-/* Lists the series of a semi-coherent search of the archive. Fails with DEVICE (memory).
- * output_spec_plan_series() adds what the plan, which must outlive the spec, determines. */
+/* output_spec_of_search(): lists the series of a semi-coherent search of the archive, dedispersion
+ * 0 of the job, likewise. Fails with DEVICE (memory). output_spec_plan_series(): adds what the
+ * plan, which must outlive the spec, determines, to a spec of either. */
 status_t output_spec_of_search(const struct job *job, const struct archive *archive,
                                struct output_spec *out);
 void output_spec_plan_series(struct output_spec *spec, const struct dedisperse_plan *plan);
@@ -71,8 +74,9 @@ void output_spec_free(struct output_spec *spec); /* leaves {0} */
 /* Makes the file of item i in HDF5, as product_create() does (fd below 0: only computes the
  * places); of other formats without frequencies. `path` is for messages. `made_of`:
  * inputs_contents(). The spec is planned. place gets the places of its datasets, *frequency_at the
- * offset of /frequency, whose values are missing (0: none); NULL: they are written. Fails with
- * USAGE (rows that the kind cannot store), DATA, NO_SPACE, DEVICE (memory). */
+ * offset of /frequency, whose values are missing (0: none); NULL: they are written. The file has
+ * MARK_RUN; nothing is reserved or synced. Fails with USAGE (rows that the kind cannot store),
+ * DATA, NO_SPACE, DEVICE (memory). */
 status_t output_spec_create(const struct output_spec *spec, uint32_t i, int fd, const char *path,
                             const char *made_of, struct product_place *place,
                             uint64_t *frequency_at);
@@ -89,23 +93,25 @@ struct room {
     uint32_t count;
 };
 
-/* Computes the bytes of the file of item i: all of it, rows, axes, filter, CRCs and words. The spec
- * is planned. Fails with USAGE as output_spec_create(); with DATA, DEVICE. */
+/* Computes the bytes of the file of item i, at most: all of it, rows, axes, filter, CRCs and words.
+ * The spec is planned. Fails with USAGE (rows that the kind cannot store); with DATA if an input
+ * cannot be looked up, with DEVICE (memory). */
 status_t room_measure(const struct output_spec *spec, uint32_t i, uint64_t *bytes);
 
 /* Adds a file of `bytes` bytes that will be written at `path`, which must outlive the room. Space
- * that an earlier run has allocated for it is subtracted. Fails with USAGE, also if there are
- * ROOM_MOST_FILES; with DATA, DEVICE (memory). */
+ * that an earlier run has allocated for it is subtracted. Fails with USAGE if there are
+ * ROOM_MOST_FILES already, or its folder is none; with DATA if the file system cannot be looked up;
+ * with DEVICE (memory). The room is unchanged then. */
 status_t room_add(struct room *room, const char *path, uint64_t bytes);
 
-/* Sums up the bytes that all needs put on the file system of need i, and sets *left to its free
- * bytes. *is_first: no need before it has the same file system. Fails with USAGE, DATA, DEVICE
- * (memory). */
+/* Sums up, in *bytes, what all needs put on the file system of need i, and sets *left to its free
+ * bytes. *is_first: no need before it has the same file system. Fails with USAGE (its folder is
+ * none any more), DATA (it cannot be looked up), DEVICE (memory). */
 status_t room_sum(const struct room *room, uint32_t i, uint64_t *bytes, uint64_t *left,
                   int *is_first);
 
-/* Checks that every file system has the bytes that are needed on it. Fails with NO_SPACE, giving
- * the bytes needed and free; as room_sum(). */
+/* Checks that every file system has the bytes that are needed on it. Fails with NO_SPACE if not,
+ * giving the bytes needed and free; with USAGE, DATA, DEVICE (memory) as room_sum(). */
 status_t room_check(const struct room *room);
 
 /* A file that is read is never written: all that a command reads is known by device and inode
@@ -117,14 +123,17 @@ struct protect_other {
     const char *path; /* NULL: none */
 };
 
-/* Rank 0, or alone: checks that no product of any pass, under any of its names, no table and none
- * of the others is the job or one of its inputs, and that no two of them are one file. `archive` is
- * NULL if the job's files are filterbanks. --force does not help. Fails with USAGE, naming both
- * files; with DATA, DEVICE, STOPPED. */
+/* Rank 0, or alone: checks that no product of any pass, under any of its names (.part, .journal,
+ * .packed.part, too), no table and none of the others [nothers] is the job or one of its inputs,
+ * and that no two of them are one file. `archive` is NULL if the job's files are filterbanks, which
+ * are opened then. --force does not help. Fails with USAGE, naming both files, or if input.files is
+ * a pattern without `archive`; with DATA if a name cannot be looked up or an input is unreadable;
+ * with DEVICE, STOPPED. */
 status_t protect_job(const struct job *job, const struct archive *archive,
                      const struct protect_other *others, uint32_t nothers);
 
-/* Checks likewise only that no two of `others` are one file. Fails with USAGE, DATA, DEVICE
+/* Checks only that no two of `others` [nothers] are one file; those without a path are ignored.
+ * Fails with USAGE, naming both files; with DATA if a name cannot be looked up; with DEVICE
  * (memory). */
 status_t protect_others(const struct protect_other *others, uint32_t nothers);
 

@@ -36,22 +36,25 @@ struct outputs_begun {
 };
 
 /* Sets *out to whether a product has its final name, with nothing beside it but perhaps the journal
- * of the complete product. Fails with DATA, DEVICE. */
+ * of the complete product. Fails with DATA if that journal cannot be read; with DEVICE (memory,
+ * descriptors). */
 status_t outputs_is_published(const struct product_files *files, int *out);
 
 /* On rank 0, or alone: checks that every product can be made (`force`: also if it exists), or was
- * published by a run that was killed before it removed the journal. Fails with USAGE, DATA, DEVICE.
- */
+ * published by a run that was killed before it removed the journal. Fails with USAGE if not; with
+ * DATA if a name cannot be looked up or a journal read; with DEVICE (memory, descriptors). */
 status_t outputs_check(const struct output_spec *spec, int force);
 
 /* Sets *out to whether all products have their names already, and no journal is left beside them; a
- * .part may be. Fails with DATA, DEVICE (memory). */
+ * .part may be. Fails with DATA if a name cannot be looked up; with DEVICE (memory). */
 status_t outputs_are_complete(const struct output_spec *spec, int *out);
 
-/* Locks x.h5.part of every product on rank 0 and reads the journals. Collective. Fails with USAGE:
- * as outputs_check(), another run is at work, or what is left belongs to another plan (says what
- * differs). Fails with DATA, NO_SPACE, DEVICE, STOPPED. What is left stays then. `spec` must
- * outlive the outputs.
+/* Locks x.h5.part of every product on rank 0, made with its folder if need be, and reads the
+ * journals. *begun says whether the run resumes, on all ranks. Warnings say what is written anew.
+ * Collective: all ranks fail alike. Fails with USAGE: as outputs_check(), another run is at work,
+ * or what is left belongs to another plan, version, user or program (says what differs). Fails with
+ * DATA, NO_SPACE, DEVICE, STOPPED. What is left stays then. `spec` must outlive the outputs, which
+ * are for outputs_destroy().
  *
  * MPI_COMM_NULL, for `plan`: finds what a run would, but locks, makes and removes nothing. The
  * outputs are for outputs_done(), outputs_foresee_plan() and outputs_destroy() then. */
@@ -59,23 +62,37 @@ status_t outputs_claim_all(MPI_Comm comm, const struct output_spec *spec,
                            const struct outputs_options *options, struct outputs_begun *begun,
                            outputs_t **out);
 
-/* Checks a planned spec before files are locked. Fails with USAGE as outputs_open_all() would if
- * the run resumes and was begun with another plan; with DATA (an input is missing), DEVICE
- * (memory). Not collective. */
+/* Checks a planned spec, with no run begun by it: does nothing unless the run resumes. Fails with
+ * USAGE as outputs_open_all() would if it was begun with another plan; with DATA (an input is
+ * missing), DEVICE (memory). Not collective. */
 status_t outputs_foresee_plan(const outputs_t *outputs);
 
-/* Opens x.h5.part of every product on every rank. Unless the run resumes, creates it first and
- * reserves its disk space. The spec is planned by then. Collective. Fails with USAGE, NO_SPACE or
- * DATA, DEVICE, STOPPED. */
+/* Opens x.h5.part of every product on every rank, and starts threads that sync, sum and compare.
+ * Unless the run resumes, rank 0 creates it first, removes journals of earlier runs, and reserves
+ * its disk space. The spec is planned by then. Collective: all ranks fail alike. Fails with USAGE
+ * if the run resumes with another plan, or kind or format cannot store such rows; with DATA, also
+ * if an input is missing or a file was replaced; with NO_SPACE, DEVICE, STOPPED (of a child process
+ * that opens files). */
 status_t outputs_open_all(outputs_t *outputs);
-/* Waits for what is written of the files beside, and begins their journals, before the first chunk.
- * Collective. Fails with USAGE, NO_SPACE, DATA, DEVICE. */
+/* Waits until the values of /frequency, which a thread writes, are there; unless the run resumes,
+ * syncs the files and begins their journals. Before the first chunk. Collective: all ranks fail
+ * alike. Fails with USAGE if a journal cannot store the plan or be made; with NO_SPACE, DATA,
+ * DEVICE (memory, descriptors). */
 status_t outputs_begin_all(outputs_t *outputs);
 
-/* Sink of a pipeline (struct pipeline_sink), for one thread: the functions write rows, weights,
- * flags and scales in place; outputs_end() ends a chunk. Rows and cells have the numbers of the
- * product. `data` has the chunk's part of each row, `holes` a byte for each row (NULL: there are
- * none), `counts` those of each product (NULL: 0). Fail with NO_SPACE, DATA, DEVICE (memory). */
+/* Sink of a pipeline (struct pipeline_sink), for one thread, when open. `outputs` is outputs_t. The
+ * functions write parts of product `product`, from 0, in place, unsynced: those that the chunk's
+ * streams make. Rows, cells and blocks have the numbers of the product.
+ *
+ * outputs_put(): rows first_row .. first_row + rows - 1, data [rows][the chunk's part], and their
+ * time stamps; `holes` [rows], 1 where the row is NaN because its input was unreadable (NULL:
+ * none). outputs_weigh(): weights of such rows, float [rows][the chunk's part]. outputs_flag():
+ * flags, and kurtosis unless NULL, of cells from first_cell on, [cells][the chunk's part]; those
+ * after the last row are dropped. outputs_step(): scales, offsets and counts of clipped numbers of
+ * blocks of rows. outputs_end(): ends the chunk, after all its rows; `counts` are those of each
+ * product (NULL: 0).
+ *
+ * Fail with NO_SPACE, DATA; outputs_end() also with DEVICE (memory). */
 status_t outputs_put(void *outputs, uint32_t product, const struct chunk *chunk, uint64_t first_row,
                      uint64_t rows, const void *data, const char *holes);
 status_t outputs_weigh(void *outputs, uint32_t product, const struct chunk *chunk,
@@ -86,12 +103,18 @@ status_t outputs_step(void *outputs, uint32_t product, const struct chunk *chunk
                       const struct product_steps *steps);
 status_t outputs_end(void *outputs, const struct chunk *chunk, const struct chunk_counts *counts);
 
-/* Functions of the driver (struct driver_work). outputs_is_done(): the chunk was done before.
- * outputs_tell() and outputs_take(): chunks that are done and synced go from every rank into the
- * journals. outputs_hurry() makes that soon. outputs_settle() waits for all, at most
- * `seconds`, and sets *is_settled to whether they are synced. A rank also sends chunks of earlier
- * runs that differ from the journals; these are then no longer done. Fail with NO_SPACE, DATA,
- * DEVICE. */
+/* Functions of the driver (struct driver_work), in the main thread, when open. `outputs` is
+ * outputs_t.
+ *
+ * outputs_is_done(), on rank 0: returns whether the journals of all products have the chunk.
+ * outputs_tell(): appends this rank's chunks that are done and synced since the last call, and
+ * those of earlier runs that differ from the journals. Fails as the threads that sync and compare
+ * have: with NO_SPACE, DATA, DEVICE. outputs_take(), on rank 0: writes what a rank has told,
+ * [bytes], into the journals, unsynced; chunks that differ are no longer done. Fails with DATA if
+ * it is malformed, or a chunk differs of products that are complete already; with NO_SPACE, DEVICE
+ * (memory). outputs_hurry(): makes the threads sync soon, and ends the comparison.
+ * outputs_settle(): hurries likewise, waits at most `seconds` until all chunks that this rank has
+ * ended are synced, and sets *is_settled to whether they are. Fails as outputs_tell(). */
 int outputs_is_done(void *outputs, uint64_t chunk);
 status_t outputs_tell(void *outputs, struct text *out);
 status_t outputs_take(void *outputs, const char *data, size_t bytes);
@@ -105,61 +128,73 @@ status_t outputs_settle(outputs_t *outputs, double seconds, int *is_settled);
  * It waits at most `seconds` for that. *moved increases with every read; it is unchanged if nothing
  * is compared.
  *
- * outputs_compare_end_all() ends the comparison when all ranks have nothing else to do. It sets
- * *again to 1 when chunks have to be processed again. Collective. Fails with STOPPED, without a
- * message, when a rank gave its share up; with DATA, NO_SPACE, DEVICE (memory). */
+ * outputs_compare_end_all() ends the comparison when all ranks have nothing else to do, and takes
+ * chunks that differ out of the journals. It sets *again to 1 when chunks have to be processed
+ * again, else to 0. Collective: all ranks fail alike. Fails with STOPPED, without a message, when a
+ * rank gave its share up; with DATA, NO_SPACE, DEVICE (memory). */
 int outputs_is_compared(outputs_t *outputs, double seconds, uint64_t *moved);
 int outputs_may_go_back(const outputs_t *outputs); /* on rank 0: chunks may be worked off again */
 status_t outputs_compare_end_all(outputs_t *outputs, int *again);
 
 /* On rank 0, when open: write and read scale, then offset, of all lines of product i (float
  * [2][nifs * frequencies]), which has those of its first block alone. outputs_put_scales() syncs;
- * it does nothing for a product that has its name. outputs_get_scales(): *found 0: an earlier run
- * has not written them, or they are not those of the journal; `scales` is undefined then. Fail with
- * NO_SPACE, DATA, DEVICE. */
+ * it does nothing for a product that has its name. Fails with NO_SPACE, DATA. outputs_get_scales():
+ * *found 0: an earlier run has not written them, they are not those of the journal, or the product
+ * is complete; `scales` is undefined then. Fails with DATA if the file cannot be read; with DEVICE
+ * (memory, descriptors). */
 status_t outputs_put_scales(const outputs_t *outputs, uint32_t i, const float *scales);
 status_t outputs_get_scales(const outputs_t *outputs, uint32_t i, float *scales, int *found);
 
-/* On rank 0. outputs_done(): returns the number of chunks that are done. outputs_kept(): the same,
- * or 0 if a product's file was removed or replaced, so that they are lost. outputs_counts():
- * returns the counts of product i in these chunks. */
+/* On rank 0. outputs_done(): returns the number of chunks that are done in all products, 0 without
+ * journals. outputs_kept(): the same, or 0 if a product's file was removed or replaced, so that
+ * they are lost. outputs_counts(): returns missing samples and clipped numbers of product i, which
+ * has a journal, in its chunks that are done. */
 uint64_t outputs_done(const outputs_t *outputs);
 uint64_t outputs_kept(const outputs_t *outputs);
+struct chunk_counts outputs_counts(const outputs_t *outputs, uint32_t i);
 /* On rank 0, after a failure, when open: returns whether a run would refuse to resume, because
  * input files have changed since this one began. */
 int outputs_are_outdated(const outputs_t *outputs);
-struct chunk_counts outputs_counts(const outputs_t *outputs, uint32_t i);
 
 /* On rank 0, when finished (outputs_finish_all()): counts rows of product i that are NaN because
- * their input was unreadable. Fails with DATA, DEVICE. */
+ * their input was unreadable. Fails with DATA if the file cannot be read; with DEVICE (memory,
+ * descriptors). */
 status_t outputs_holes(const outputs_t *outputs, uint32_t i, uint64_t *out);
 
-/* Counts cells of product i likewise, and the flagged ones; zeros if unknown. Fails with DATA,
- * DEVICE. */
+/* Counts cells of product i likewise, on rank 0 when finished, and the flagged ones; zeros if it
+ * has none, or (a format other than HDF5) another run has completed it. Fails with DATA if the file
+ * cannot be read; with DEVICE (memory, descriptors). */
 status_t outputs_flags(const outputs_t *outputs, uint32_t i, struct product_flags *out);
-/* Counts likewise numbers of product i that were clipped to few bits. Fails with DATA, DEVICE. */
+/* Counts likewise, with the same zeros, numbers of product i that were clipped to few bits. Fails
+ * with DATA if the file cannot be read; with DEVICE (memory, descriptors). */
 status_t outputs_clips(const outputs_t *outputs, uint32_t i, struct product_clips *out);
 
 /* Ends the threads that sync, after the last chunk: rank 0's still syncs what outputs_take() has
  * added to the journals, of files that are about to be replaced. Its failure is no one else's: the
- * kernel reports it once. Collective. Fails with NO_SPACE, DATA, DEVICE (memory). */
+ * kernel reports it once. Collective: all ranks fail alike, as a thread's last batch did: with
+ * NO_SPACE, DATA, DEVICE (memory). */
 status_t outputs_end_sync_all(outputs_t *outputs);
 
 /* Finishes complete products: finds the medians, compresses the rows, with `threads` threads a
  * rank, or makes files of other formats, where products need it. Ends the process without progress
- * for `patience` seconds (0: never). Fails with USAGE, NO_SPACE, DATA; with STOPPED if a rank was
- * asked to stop: the next run repeats it; with DEVICE. Collective. */
+ * for `patience` seconds (0: never). Collective: all ranks fail alike. Fails with USAGE if a
+ * compressed file cannot be made, or is locked; with STOPPED if a rank was asked to stop: the next
+ * run repeats it; with NO_SPACE, DATA, DEVICE. */
 status_t outputs_pack_all(outputs_t *outputs, uint32_t threads, double patience);
 
-/* Writes the counts, renames the files, and removes the journals. Idempotent: another run may
- * repeat it after a kill at any moment. Collective. Fails with USAGE, DATA, NO_SPACE, DEVICE. */
+/* Writes the counts, syncs and renames the files, and removes the journals. Idempotent: another run
+ * may repeat it after a kill at any moment. Collective: all ranks fail alike. Fails with USAGE if
+ * another file has come to have a product's name (without `force`); with DATA, also if chunks are
+ * missing; with NO_SPACE, DEVICE. What is complete stays then, and gets its name if it can. */
 status_t outputs_finish_all(outputs_t *outputs);
 
-/* On rank 0, when finished: returns the identity of product i's file, for its readers. */
+/* On rank 0, when finished: returns the identity of product i's file, for its readers; it is the
+ * outputs'. */
 const struct identity *outputs_identity(const outputs_t *outputs, uint32_t i);
 
-/* On rank 0: syncs the journals. If no chunk is done, removes incomplete files instead, and the
- * folders that were made for them. */
+/* On rank 0: takes chunks that differ out of the journals, and syncs these; failures are forgotten.
+ * If no chunk is done, removes incomplete files instead, and the folders that were made for them.
+ * Elsewhere no effect. */
 void outputs_abandon(outputs_t *outputs);
 
 /* Ends the threads, does what outputs_abandon() does, closes files, and frees the outputs. Takes
@@ -167,7 +202,8 @@ void outputs_abandon(outputs_t *outputs);
 void outputs_destroy(outputs_t *outputs);
 SCOPED_END(outputs_destroy, outputs_t *)
 
-/* Returns the bytes of all product files, known once open. */
+/* Returns the bytes of all product files while they are written (not compressed), known once open.
+ */
 uint64_t outputs_bytes(const outputs_t *outputs);
 
 #endif

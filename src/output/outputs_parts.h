@@ -23,10 +23,10 @@
  * The writer thread adds, the main thread takes. */
 typedef struct sync_thread sync_thread_t;
 
-/* Starts the thread outputs->sync. Fails with DEVICE. */
+/* Starts the thread outputs->sync. Fails with DEVICE (memory, no thread). */
 status_t sync_thread_begin(outputs_t *outputs);
-/* Ends it after the batch that it syncs; what is not synced is dropped. Fails as that batch: with
- * NO_SPACE, DATA, DEVICE (memory). */
+/* Ends it after the batch that it syncs; what is not synced is dropped. Fails as its last batch
+ * has: with NO_SPACE, DATA, DEVICE (memory), also when repeated. */
 status_t sync_thread_end(sync_thread_t *sync);
 /* Ends it likewise, and frees it. Takes NULL. */
 void sync_thread_destroy(sync_thread_t *sync);
@@ -94,45 +94,54 @@ struct outputs {
 /* Added to the number of a chunk when its rows differ from the journal (outputs_tell()). */
 #define OUTPUTS_DIFFERS (UINT64_C(1) << 63)
 
-/* Checks that item i has the plan with which its journal began; without a plan, the same job and
- * input. Fails with USAGE, DATA, DEVICE (memory). */
+/* Rank 0: checks that item i has the plan with which its journal, which it has, began; without a
+ * plan, the same job and input. Fails with USAGE if they differ, naming the difference; with DATA
+ * if an input cannot be looked up; with DEVICE (memory). */
 status_t outputs_check_plan(const outputs_t *outputs, uint32_t i);
 
-/* Rank 0: locks the files and decides whether to resume them. Fails with USAGE, DATA, NO_SPACE,
- * DEVICE, STOPPED. */
+/* Rank 0: locks the files and decides whether to resume them: sets *begun then, else drops their
+ * journals, with warnings. Fails with USAGE if a file cannot be made, exists (without `force`), is
+ * locked, or belongs to another plan, version, user or program; with DATA, NO_SPACE, DEVICE,
+ * STOPPED. */
 status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun);
 
-/* Rank 0: writes the counts that are known after the last row, and removes the mark of an
- * unfinished file; synced on return. Fails with DATA, NO_SPACE, DEVICE. */
+/* Rank 0: writes the counts that are known after the last row, from the journal, with the CRCs, and
+ * removes the mark of an unfinished file; synced on return. HDF5 alone. Fails with DATA, NO_SPACE,
+ * DEVICE (memory, descriptors). */
 status_t outputs_put_counts(const struct output *output);
 
 /* Rank 0: counts the flags of product i, which is complete, in its file or .part (`path`); zeros if
- * it has none. Fails with DATA, DEVICE. */
+ * it has none, and after a failure. Fails with DATA if the file cannot be read; with DEVICE
+ * (memory, descriptors). */
 status_t outputs_count_flags(const outputs_t *outputs, uint32_t i, const char *path,
                              struct product_flags *out);
 
-/* outputs_rows_of(): rows of a product that a chunk completes. outputs_beside_file(): place of the
- * data beside them. */
+/* When open. outputs_rows_of(): returns the rows of a product that a chunk completes.
+ * outputs_beside_file(): returns the place of the data beside them, for beside_sum(). */
 struct journal_rows outputs_rows_of(const outputs_t *outputs, uint32_t product,
                                     const struct chunk *chunk);
 struct beside_file outputs_beside_file(const outputs_t *outputs, uint32_t product);
 
-/* Begins to compare rows of earlier runs, if the job requests it. All files are open. Collective.
- * Fails with DEVICE, DATA. */
+/* Begins to compare rows of earlier runs, each rank its share by a thread (outputs->resumed), if
+ * the run resumes and the job requests it. All files are open. Collective: all ranks fail alike.
+ * Fails with DATA if a journal cannot be read; with DEVICE (memory, no thread). */
 status_t resumed_begin_all(outputs_t *outputs);
 /* Ends the comparison and frees it. Takes NULL, as the next two functions do. */
 void resumed_destroy(struct resumed *resumed);
 SCOPED_END(resumed_destroy, struct resumed *)
-/* Ends the comparison soon. */
+/* Ends the comparison soon: what is not compared yet is given up. */
 void resumed_hurry(struct resumed *resumed);
-/* Appends the chunks that differ, each as a number of 8 bytes (OUTPUTS_DIFFERS). Fails with DATA or
- * DEVICE if reading the rows has failed; with DEVICE (memory). */
+/* Appends the chunks that were found to differ since the last call, each with the product's number
+ * (OUTPUTS_DIFFERS), for resumed_take(). Fails with DATA or DEVICE if reading the rows has failed;
+ * with DEVICE (memory). */
 status_t resumed_tell(struct resumed *resumed, struct text *out);
-/* Rank 0: notes the chunk that data[*at] reports as different, moves *at after the report, and
- * warns. Fails with DATA if the report is incomplete, or the chunk cannot be computed again. */
+/* Rank 0: notes the chunk that data[*at], of `bytes` bytes, reports as different, moves *at after
+ * the report, and warns. Fails with DATA if the report is incomplete or wrong, or the chunk cannot
+ * be computed again, because a product is complete already. */
 status_t resumed_take(outputs_t *outputs, const char *data, size_t bytes, size_t *at);
-/* On rank 0: removes from the journals the chunks that were found to differ. Without is_last it
- * does nothing within a second after it last did. Fails with NO_SPACE, DATA, DEVICE (memory). */
+/* On rank 0: removes from the journals, unsynced, the chunks that were found to differ. Without
+ * is_last it does nothing within a second after it last did. Fails with NO_SPACE, DATA, DEVICE
+ * (memory). */
 status_t resumed_revoke(outputs_t *outputs, int is_last);
 
 /* Adds bytes from .. from + bytes - 1 of `count` rows from number `row` on, as they are in the file
