@@ -32,29 +32,36 @@ struct grid {
     int lock_fd;       /* of rank 0, while it has the lock; else -1 */
 };
 
-/* Makes the parts' jobs, the same on all ranks, and checks that their files differ from all others.
- * The job is a semi-coherent search that has its coefficients (share_job_all()).
- * `job` and `archive` must outlive it. Fails with USAGE, DATA, DEVICE, STOPPED. Collective;
- * MPI_COMM_NULL: alone. */
+/* Makes the parts' jobs, the same on all ranks, for grid_destroy(), and checks that their files
+ * differ from all others. The job is a semi-coherent search that has its coefficients
+ * (share_job_all()). `job` and `archive` must outlive it. Collective: all ranks fail alike;
+ * MPI_COMM_NULL: alone. Fails with USAGE if a file of a part is another one of the job, or one that
+ * is read; with DATA if an input or a name cannot be looked up; with DEVICE (memory, descriptors).
+ */
 status_t grid_create_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
                          struct grid **out);
-/* Frees the grid; removes and releases the lock, if it was taken. Takes NULL. */
+/* Frees the grid; removes and releases the lock, if it was taken, and folders that were made for
+ * it. Takes NULL. */
 void grid_destroy(struct grid *grid);
 
-/* Takes the lock: what is left is to be looked at once more. Fails with USAGE: another run has it
- * (still, after three seconds), or the file is not empty; with NO_SPACE, DATA, DEVICE. Collective.
- */
+/* Takes the lock on rank 0, made with its folder if need be: what is left is to be looked at once
+ * more. Collective: all ranks fail alike. Fails with USAGE if another run has it (still, after
+ * three seconds), the file is not empty, or it cannot be made; with NO_SPACE, DATA, DEVICE. */
 status_t grid_lock_all(MPI_Comm comm, struct grid *grid);
 
-/* Rank 0, or alone: finds what is left of each part. With --force, parts that have files of another
- * job are to be done anew. `may_remove`: with --restart, removes power and series of all parts;
- * without, only journals as resume_find() does. Fails with USAGE if a product is of another job or
- * other files, or incomplete; with DATA, DEVICE, STOPPED. */
+/* Rank 0, or alone: finds what is left of each part, in part->left. With --force, parts that have
+ * files of another job are to be done anew. `may_remove`: with --restart, removes power and series
+ * of all parts; without, only journals as resume_find() does. Fails with USAGE, but not with
+ * --force, if a product is of another job or other files, or incomplete; with DATA if one is
+ * unreadable; with DEVICE, STOPPED (of a child process that opens it). */
 status_t grid_find_left(struct grid *grid, const struct archive *archive,
                         const struct run_options *options, int may_remove);
 
-/* Rank 0, best effort: removes the power of a part whose series are complete; power and series of
- * all parts that are complete and of this very job, with the lock, unless another run has it. */
+/* Rank 0, best effort: failures are forgotten or warnings. grid_remove_power(): removes the power
+ * of a part whose series are complete. grid_remove(): removes power and series of all parts that
+ * are complete and of this very job; takes the lock first, and removes nothing if another run has
+ * it.
+ */
 void grid_remove_power(const struct grid_part *part);
 void grid_remove(struct grid *grid);
 

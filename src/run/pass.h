@@ -59,12 +59,15 @@ struct pass_kind {
     status_t (*conclude)(struct pass *pass);
 };
 
-/* Does a pass that was begun, from its plan to its products. Collective. Fails with USAGE, DATA,
- * NO_SPACE, DEVICE; with STOPPED on request; with HOLES if rows are NaN because input was
- * unreadable. */
+/* Does a pass that was begun (pass_begin()), from its plan to its products; pass_end() afterwards
+ * in any case. Adds to options->times, if there are any. Collective: all ranks fail alike. Fails
+ * with USAGE, DATA (also if input has changed since), NO_SPACE, DEVICE; with STOPPED on request;
+ * with HOLES if rows are NaN because input was unreadable: the products are complete then. Also as
+ * options->before() does. */
 status_t pass_do_all(struct pass *pass, const struct pass_kind *kind);
 
-/* Begins a pass of zeros. `job` and `options` must outlive it. Collective. */
+/* Begins a pass of zeros, for pass_end(): its patience is the options', or CLOCK_STALL seconds.
+ * `job` and `options` must outlive it. Collective. */
 void pass_begin(struct pass *pass, MPI_Comm comm, const struct job *job,
                 const struct run_options *options);
 
@@ -75,30 +78,34 @@ struct pass_means {
     uint32_t threads, most_threads;
     const struct chunking *begun; /* chunks as an earlier run has cut them, or NULL */
 };
-/* Returns the means of the pass. AUTO is the backend that it was begun with, else one that all
- * ranks have. Collective. */
+/* Returns the means of the pass. AUTO is the backend that it was begun with, else OPENCL if all
+ * ranks have a GPU, else CPU; others are not checked. Collective. */
 struct pass_means pass_means_all(const struct pass *pass, enum backend_kind wanted);
 
 /* Checks that all ranks have planned the same chunks; `mine` are those of this rank. Chunks are
- * identified by number, so a rank with other chunks would write wrong rows. Fails with USAGE if
- * they differ. Collective. */
+ * identified by number, so a rank with other chunks would write wrong rows. Fails with USAGE on all
+ * ranks if they differ. Collective. */
 status_t pass_same_plan_all(const struct pass *pass, const struct chunking *mine);
 
-/* Claims the products of pass->making, or, with MPI_COMM_NULL, only checks them: pass->begun
- * describes the files to resume. Does nothing for a pass that is complete. Fails as
- * outputs_claim_all(): with USAGE (another run is at work; products or files of another plan are
- * there), DATA, NO_SPACE, DEVICE, STOPPED; with USAGE if it is to be timed, and was begun by an
- * earlier run. Collective. */
+/* Claims the products of pass->making (outputs_claim_all()), or, with MPI_COMM_NULL, only checks
+ * them: pass->begun describes the files to resume. Does nothing for a pass that is complete. Within
+ * the pass's patience: else the process ends. Collective: all ranks fail alike. Fails with USAGE if
+ * another run is at work, or products or files of another plan are there; if it is to be timed, and
+ * was begun by an earlier run. Fails with DATA, NO_SPACE, DEVICE, STOPPED. */
 status_t pass_claim_all(struct pass *pass);
 
-/* pass_measure(): computes pass->bytes, the bytes of each product's file, in one process, when
- * pass->making is planned. pass_add_room(): adds these, unless the pass is complete, to the disk
- * space that a run needs. Fail with DATA, USAGE, DEVICE. */
+/* In one process, when pass->making is planned. pass_measure(): computes pass->bytes, the bytes of
+ * each product's file. Fails with USAGE if a kind cannot store such rows, with DATA if an input
+ * cannot be looked up, with DEVICE (memory). pass_add_room(): adds these, unless the pass is
+ * complete, to the disk space that a run needs, and as much again for files that are to be
+ * compressed. Fails with USAGE if there are ROOM_MOST_FILES, or a folder is none; with DATA if a
+ * file system cannot be looked up; with DEVICE (memory). */
 status_t pass_measure(struct pass *pass);
 status_t pass_add_room(const struct pass *pass, struct room *room);
 
-/* Estimates the remaining time, to two digits, from the speed of the last such pass. seconds 0:
- * unknown, also after a failure. Clears the recorded cause. */
+/* Estimates the remaining time, to two digits, from the speed of the last such pass, which the
+ * cache has. The pass is planned, with problem and work. seconds 0: unknown, also after a failure.
+ * Clears the recorded cause. */
 struct rate pass_expect(const struct pass *pass);
 
 /* Removes the limit pass->patience, which pass_begin() sets, for the reference, unless the options
@@ -107,37 +114,45 @@ void pass_limit(struct pass *pass, enum backend_kind backend);
 
 /* Begins the limit of rank 0's main thread anew, until pass_end(): if that thread makes no progress
  * within the pass's patience, and `later` seconds, the process ends (watchdog_begin_file()), since
- * the products could not be `what` ("opened"), which no other part would detect. Collective. Fails
- * with DEVICE. */
+ * the products could not be `what` ("opened"), which no other part would detect. No limit if the
+ * patience is 0. Collective. Fails on all ranks with DEVICE (memory, no thread). */
 status_t pass_begin_limit_all(struct pass *pass, const char *what, double later);
 
-/* Writes "12 of 40 chunks": those done by now, earlier runs included. Returns `text`. */
+/* On rank 0, after pass_claim_all(): writes "12 of 40 chunks", those done by now, earlier runs
+ * included. Returns `text`. */
 enum { PASS_TEXT = 2 * UNITS_TEXT + 16 };
 const char *pass_count_done(const struct pass *pass, char text[PASS_TEXT]);
 
-/* Processes all chunks that are not done. Collective. Fails as the stage and its outputs do, with
- * USAGE, NO_SPACE, DATA, DEVICE; with STOPPED on request. */
+/* Begins the journals, processes all chunks that are not done, and awaits the comparison of rows of
+ * earlier runs, after which chunks may be processed again. Keeps the pass's speed in the cache. All
+ * is synced on return. Collective: all ranks fail alike. Fails as the stage and its outputs do,
+ * with USAGE, NO_SPACE, DATA (also if the file system makes no progress), DEVICE; rank 0 has
+ * printed the cause then. Fails with STOPPED on request, which rank 0 has printed, too. */
 status_t pass_work_off_all(struct pass *pass);
 
-/* Returns the sink of the pass's pipeline. */
+/* Returns the sink of the pass's pipeline: its outputs. */
 struct pipeline_sink pass_sink(const struct pass *pass);
 
-/* outputs_open_all(), and what follows the last chunk up to outputs_finish_all(), within the pass's
- * patience: end the process if they take longer. Collective. Fail with USAGE, NO_SPACE, DATA,
- * DEVICE, STOPPED. */
+/* pass_open_all(): opens or makes the files (outputs_open_all()). pass_finish_all(): after the last
+ * chunk, ends the threads that sync, packs the products, and gives them their names
+ * (outputs_end_sync_all(), outputs_pack_all(), outputs_finish_all()). Within the pass's patience:
+ * else the process ends. Collective: all ranks fail alike, with USAGE, NO_SPACE, DATA, DEVICE,
+ * STOPPED as those functions do. */
 status_t pass_open_all(struct pass *pass);
 status_t pass_finish_all(struct pass *pass);
 
-/* On rank 0: reports the chunks of earlier runs from which the pass resumes, and sets pass->before.
- */
+/* On rank 0, if the pass resumes: notes the chunks of earlier runs, and sets pass->before to their
+ * number. Elsewhere no effect. */
 void pass_say_where_it_goes_on(struct pass *pass);
 
 /* On rank 0, when the products have their names. Fails with HOLES if rows are NaN because input was
- * unreadable; with DATA, DEVICE. */
+ * unreadable, naming the product with the most; with DATA if a product cannot be read; with DEVICE
+ * (memory, descriptors). */
 status_t pass_judge_holes(const struct pass *pass);
 
-/* Ends a pass with status `st`. After a failure rank 0 reports which files are kept. Does nothing
- * for a pass of zeros. */
+/* Ends a pass with status `st`, and frees its pipeline, outputs and texts. After a failure other
+ * than STOPPED and HOLES rank 0 notes how many chunks are kept. Does nothing for a pass of zeros.
+ */
 void pass_end(struct pass *pass, status_t st);
 
 #endif

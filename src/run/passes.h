@@ -29,15 +29,17 @@ struct dedisperse_pass {
 };
 
 /* On one rank: calls the tuner as the options of a run allow: looks up, or, if they have a budget
- * and `may_search`, searches now with `memory` bytes at most (0: no limit). `also`: a configuration
- * that a search begins with, may be NULL. The caller calls tuning_end() in any case. Fails with
- * USAGE (the requested method cannot do the case), DEVICE. */
+ * and `may_search`, searches now with `memory` bytes at most (0: no limit), and stores what it
+ * found in the database. `also`: a configuration that a search begins with, may be NULL. `backend`
+ * and `spec` must outlive *out; the caller calls tuning_end() in any case. The process ends if the
+ * database's file hangs. Fails with USAGE (the requested method cannot do the case), DEVICE. */
 status_t tuned_ask(const struct tune_problem *problem, backend_t *backend, const void *spec,
                    const struct run_options *options, int may_search, uint64_t memory,
                    const uint32_t *also, struct tuning *out);
-/* On one rank: looks up or searches the shape of a problem as tuned_ask() does. Sets *is_found to
- * whether there is one; if so, copies its `bytes` bytes to `shape`, and prints a note that calls
- * the problem `what`. Fails as tuned_ask(). */
+/* On one rank: looks up or searches the shape of a problem as tuned_ask() does, with `memory` bytes
+ * at most (0: no limit). Sets *is_found to whether there is one; if so, copies its `bytes` bytes to
+ * `shape`, else unchanged, and prints a note that calls the problem `what`. Fails with USAGE (the
+ * requested method cannot do the case), DEVICE. */
 status_t tuned_find(const struct tune_problem *problem, backend_t *backend, const void *spec,
                     uint64_t memory, const struct run_options *options, const char *what,
                     void *shape, size_t bytes, int *is_found);
@@ -46,34 +48,43 @@ status_t tuned_find(const struct tune_problem *problem, backend_t *backend, cons
  * computes the bytes of their products. Their input are the products of `work`, or (NULL) existing
  * filterbanks. `like` gives job, options, ranks of a machine, and whether a run will follow (it has
  * a communicator). Tables of delays are dropped afterwards. Fails as dedisperse_pass_all() would
- * before its first chunk: with USAGE, DATA, DEVICE, STOPPED.
+ * before its first chunk: with USAGE (also if a product exists or belongs to another plan), DATA,
+ * DEVICE, STOPPED (of a child process that opens files).
  *
  *   out   [job->ndedisperse], zeroed; for dedisperse_pass_end() in any case */
 status_t dedisperse_pass_foresee(const struct pass *like, const struct resume *skip,
                                  const struct channelise_plan *work, struct dedisperse_pass *out);
 
-/* Adds the disk space of `count` passes, as pass_add_room(). Fails with USAGE, DATA, DEVICE
- * (memory). */
+/* Adds the disk space of `count` passes, as pass_add_room(); complete ones need none. Fails with
+ * USAGE if there are ROOM_MOST_FILES, or a folder is none; with DATA if a file system cannot be
+ * looked up; with DEVICE (memory). */
 status_t dedisperse_pass_add_room(const struct dedisperse_pass *passes, uint32_t count,
                                   struct room *room);
 
-/* Does dedispersion `number` of the job, from its plan to its product. Uses what earlier passes
- * have left in `between`. Collective. Fails as run_job_all(). */
+/* Does dedispersion `number`, from 0, of the job, from its plan to its product, of which rank 0
+ * prints a summary. Uses what earlier passes have left in `between`. Collective: all ranks fail
+ * alike. Fails with USAGE, DATA, NO_SPACE, DEVICE; with STOPPED on request; with HOLES if series
+ * are NaN because input was NaN or unreadable. */
 status_t dedisperse_pass_all(MPI_Comm comm, const struct job *job, uint32_t number,
                              const struct run_options *options, const struct device_carry *between);
 
-/* Ends a pass with status `st`, as pass_end(), and frees it. */
+/* Ends a pass with status `st`, as pass_end(), gives back its own backend, and frees its members.
+ * Does nothing for a pass of zeros. */
 void dedisperse_pass_end(struct dedisperse_pass *p, status_t st);
 
 /* The last pass of a semi-coherent search: the series of all parts in one product. */
 /* Alone: plans the merge, and measures it. `part`: the first remaining part, whose power `work`
  * makes, or (NULL) exists; NULL: all are complete. *out is zeroed but for is_foreseen, and for
- * dedisperse_pass_end() in any case. Fails with USAGE, DATA, DEVICE, STOPPED. */
+ * dedisperse_pass_end() in any case. Fails, as the merge would before its first chunk, with USAGE
+ * (also if a product exists or belongs to another plan), DATA, DEVICE, STOPPED (of a child process
+ * that opens files). */
 status_t grid_merge_foresee(const struct grid *grid, const struct grid_part *part,
                             const struct archive *archive, const struct run_options *options,
                             const struct channelise_plan *work, struct dedisperse_pass *out);
 
-/* Merges the series, when all parts are complete. Collective. Fails as run_job_all(). */
+/* Merges the series of all parts into the job's, when all parts are complete. Collective: all ranks
+ * fail alike. Fails with USAGE, DATA (also if the archive has changed since), NO_SPACE, DEVICE;
+ * with STOPPED on request; with HOLES if series are NaN because input was unreadable. */
 status_t grid_merge_all(MPI_Comm comm, const struct grid *grid, const struct archive *archive,
                         const struct run_options *options);
 
@@ -102,11 +113,15 @@ struct channelise_pass {
  * too. Before: p->pass is begun (pass_begin()), `archive` and `skip` are set, and, alone or on rank
  * 0, `later` points to structs of zeros; the rest is zero. Job, options, archive and `skip` must
  * outlive it. channelise_pass_end() in any case, and dedisperse_pass_end() for each of `later`.
- * Collective. Fails with USAGE, DATA, NO_SPACE, DEVICE, STOPPED. */
+ * Collective: all ranks fail alike. Fails with USAGE if job and archive make no plan (memory, too),
+ * products exist, are locked or belong to another plan, or ranks plan differently; with DATA,
+ * NO_SPACE, DEVICE, STOPPED (of a child process that opens files). */
 status_t channelise_pass_plan_all(struct channelise_pass *p);
 
 /* Does the pass. `started`: clock_now() at the begin of the run. Power that will be dedispersed
- * also stays in `between`. Fails as run_job_all(). Collective. */
+ * also stays in `between`. Rank 0 prints a summary on stdout. Collective: all ranks fail alike.
+ * Fails with USAGE, DATA (also if the archive has changed since), NO_SPACE, DEVICE; with STOPPED on
+ * request; with HOLES if rows are NaN because input was unreadable. */
 status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
                              const struct run_options *options, const struct resume *skip,
                              double started, struct device_carry *between);
@@ -140,8 +155,9 @@ struct run_plan {
 };
 
 /* Plans a run, in one process, which leaves all files as they are. `options` must outlive the plan,
- * which run_plan_destroy() frees. Fails with USAGE, DATA, DEVICE and STOPPED, where the
- * run would before its first chunk; not for want of disk space or of a device, nor with HOLES. */
+ * which run_plan_destroy() frees. Fails with USAGE, DATA, DEVICE (memory, descriptors, no child)
+ * and STOPPED (while a child process opens files), where the run would before its first chunk; not
+ * for want of disk space or of a device, nor with HOLES. */
 status_t run_plan_create(const struct run_options *options, struct run_plan **out);
 void run_plan_destroy(struct run_plan *plan); /* takes NULL */
 SCOPED_END(run_plan_destroy, struct run_plan *)

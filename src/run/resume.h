@@ -20,13 +20,15 @@ struct resume_options {
  * input (output/journal_head.h). `archive` is NULL if the input is a filterbank. Unless it only
  * looks, removes journals that a killed run has left beside complete products. Without `force`,
  * fails with USAGE if an existing product is of another job or other files, is incomplete, or its
- * filterbank is missing. Fails with DATA, DEVICE, STOPPED. */
+ * filterbank is missing; with `force`, nothing is complete then. Fails with DATA if a file cannot
+ * be looked up or read; with DEVICE, STOPPED (of a child process that opens files). */
 status_t resume_find(const struct job *job, const struct archive *archive,
                      const struct resume_options *options, struct resume *out);
 
 /* Sets *is_complete to whether the series of a part of a semi-coherent search are complete and
- * belong to this job. Their text names the archive, since the power that they were made of may have
- * been removed. Fails with USAGE, DATA, DEVICE, STOPPED. */
+ * belong to this job; 0 if they do not exist. Their text names the archive, since the power that
+ * they were made of may have been removed. Fails with USAGE if they are of another job, broken, or
+ * no product of ours; with DATA if a name cannot be looked up; with DEVICE, STOPPED. */
 status_t resume_find_part(const struct job *part, int *is_complete);
 
 #endif
