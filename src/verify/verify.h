@@ -20,17 +20,22 @@ struct verify_options {
     struct json *json; /* rank 0's; NULL: what was found is printed for people */
 };
 
-/* Verifies a product. Collective. Rank 0 prints the result, or begins a JSON object with it, which
- * the caller ends. json->depth is not 1 after a failure without a result. Fails with DATA if the
- * product is not what the reference computes from its archive; with USAGE (candidates, a joined
- * product), DEVICE, STOPPED. */
+/* Verifies a complete product, and changes no file. Collective: all ranks fail alike. Rank 0 prints
+ * the result, or begins a JSON object with it, which the caller ends. json->depth is not 1 after a
+ * failure without a result. Fails with DATA if the product is not what the reference computes from
+ * its archive, or product or archive are unreadable; with USAGE if it cannot be recomputed
+ * (candidates, a joined product, series of a semi-coherent search, another format than HDF5,
+ * overrides that are wrong); with NO_SPACE if the temporary file in memory that it is compared with
+ * is full; with DEVICE (memory, descriptors), STOPPED (while a child process opens files). */
 status_t verify_product_all(MPI_Comm comm, const struct verify_options *options);
 
 /* Compares all of a product with its checksums: rows, other datasets and attributes of a complete
  * product with its CRCs; the chunks of an incomplete one with its journal. Needs neither archive
- * nor job, and of the options only path, progress and json. Collective. Rank 0 prints what is
- * damaged, or begins a JSON object with it, likewise. Fails with DATA if something is damaged or
- * has no checksum; with USAGE, DEVICE, STOPPED. */
+ * nor job, and of the options only path, progress and json. Collective: all ranks fail alike. Rank
+ * 0 prints what is damaged, or begins a JSON object with it, which the caller ends; json->depth is
+ * not 1 after a failure without a result. Fails with DATA if something is damaged, unreadable,
+ * missing or has no checksum; with USAGE if the file is of another format than HDF5; with DEVICE
+ * (memory, descriptors), STOPPED (while a child process opens files). */
 status_t verify_crc_all(MPI_Comm comm, const struct verify_options *options);
 
 #endif

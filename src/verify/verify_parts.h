@@ -82,17 +82,21 @@ struct verify_mark {
     uint64_t row, at;
 };
 
-/* Ends a chunk, for the sink of the pipeline: counts it. Always succeeds. */
+/* Ends a chunk, for the sink of the pipeline: counts it in verify->found.chunks; `verify` is struct
+ * verify, the others are ignored. Any thread. Always succeeds. */
 status_t verify_chunk_end(void *verify, const struct chunk *chunk,
                           const struct chunk_counts *counts);
 
-/* Compares all `count` time stamps. Fails with DATA. */
+/* Compares all `count` time stamps of the open product with those of the axis, seconds after the
+ * observation's start, within 4 rounding errors. Fails with DATA at the first that differs, or if
+ * they cannot be read. */
 status_t verify_times(int fd, const struct product *product, uint64_t count, struct time_axis axis);
 
 /* Picks the chunks of `total` to check, ascending, and sets verify->picked, npicked and nchunks:
  * the first, the last, others at random, and the `together` chunks from chunk_of() on of some
- * marked rows, which show whether these are marked rightly; all chunks on request. The same on all
- * ranks. Fails with DATA (any marked row has no NaN), DEVICE. */
+ * marked rows, which show whether these are marked rightly; all chunks (picked NULL) on request, or
+ * if the sample has as many. The same on all ranks. Reads all marked rows. Fails with DATA if any
+ * marked row has no NaN or is unreadable; with DEVICE (memory). */
 status_t verify_pick(struct verify *verify, uint64_t total, uint64_t together,
                      uint64_t (*chunk_of)(const struct verify *verify,
                                           const struct verify_mark *mark));
@@ -103,7 +107,8 @@ status_t verify_pick(struct verify *verify, uint64_t total, uint64_t together,
 
 /* Joins the overrides [*count] of the verification: the kind's `before`, run.on_bad=nan if the
  * product has holes or weights, the user's, the kind's `after`; both lists of the kind end with
- * NULL. *out points to the same texts; free() returns the list. Fails with DEVICE (memory). */
+ * NULL. *out points to the same texts; free() returns the list alone. Fails with DEVICE (memory).
+ */
 status_t verify_overrides(const struct verify *verify, const char *const *before,
                           const char *const *after, const char ***out, uint32_t *count);
 
@@ -112,28 +117,32 @@ status_t verify_overrides(const struct verify *verify, const char *const *before
  * other statuses, if the user has given the memory, or if it would exceed 1 TiB. */
 int verify_may_take_more(status_t st, const struct verify *verify);
 
-/* Reads a chunk's streams of a row of the product into verify->stored, which has space for as many
- * floats. If the product has marks, sets whether the row is marked; else *is_marked is unchanged.
- * Fails with DATA, DEVICE. */
+/* Reads a chunk's streams of a row of the product into verify->stored, as they are stored; it grows
+ * to have space for as many floats. If the product has marks, sets whether the row is marked; else
+ * *is_marked is unchanged. Fails with DATA if the row is unreadable or damaged; with DEVICE
+ * (memory). */
 status_t verify_read_row(struct verify *verify, const struct chunk *chunk, uint64_t row,
                          char *is_marked);
 
 /* Compares spans of rows with their CRCs, in the thread that compares rows `first_row` ..
  * first_row + rows - 1 of a chunk: of a sample the span of the first row, unless it is larger than
  * 64 MiB; of all chunks all spans. Spans that differ are counted in verify->spans, which is no
- * failure. Fails with DATA: a row cannot be read; with DEVICE. */
+ * failure. Does nothing for a product without CRCs. Fails with DATA if a row cannot be read; with
+ * DEVICE (memory). */
 status_t verify_spans(struct verify *verify, const struct chunk *chunk, uint64_t first_row,
                       uint64_t rows);
 
 /* Notes that a row was recomputed, of one group of streams (of series: of times), and whether some
- * of it is NaN by input that cannot be read. Rows that are not marked are ignored. */
+ * of it is NaN by input that cannot be read. Rows that are not marked are ignored. One thread. */
 void verify_marks_note(const struct verify_marked *marked, uint64_t row, int is_unread);
 
 /* Comparing rows of spectra and power with the reference's. For verify_spectra.c alone. */
 
 struct verify_rows;
 
-/* Creates the comparison. `plan`, of one product, must outlive it. Fails with DEVICE or DATA. */
+/* Creates the comparison, for verify_rows_destroy(). `plan`, of one product, must outlive it. With
+ * filters, reads some samples of the archive to measure their power, but for those that are
+ * unreadable. Fails with DATA if the archive cannot be opened; with DEVICE (memory). */
 status_t verify_rows_create(const struct channelise_plan *plan, struct verify_rows **out);
 void verify_rows_destroy(struct verify_rows *rows); /* takes NULL */
 SCOPED_END(verify_rows_destroy, struct verify_rows *)
@@ -142,15 +151,15 @@ SCOPED_END(verify_rows_destroy, struct verify_rows *)
  * of the largest weight of a sum of streams; 0 without filters. */
 double verify_rows_went_in(const struct verify_rows *rows);
 
-/* Adds the differences between verify->stored, a chunk's streams of row `row`, and the expected
- * numbers to verify->found.agreement. is_marked: the row is marked in /provenance/holes and may be
- * NaN.
+/* Adds the differences between verify->stored, a chunk's streams of row `row` as floats, and the
+ * `expected` numbers, as many, to verify->found.agreement. A difference is no failure. is_marked:
+ * the row is marked in /provenance/holes and may be NaN.
  *
  *   wholes   of this row (pipeline/finish/finish.h, finish_wholes()); NULL: it has all channels;
  *            of visibilities never NULL
  *
  * Fails with DATA: there are numbers where NaN is expected, or in flagged power and visibilities
- * the reverse; or weights are unreadable. Fails with DEVICE. */
+ * the reverse; or weights are unreadable. Fails with DEVICE (memory). */
 status_t verify_rows_compare(struct verify *verify, struct verify_rows *rows,
                              const struct chunk *chunk, uint64_t row, int is_marked,
                              const float *expected, const struct agreement_whole *wholes);
@@ -159,9 +168,10 @@ status_t verify_rows_compare(struct verify *verify, struct verify_rows *rows,
  * alone. */
 struct verify_steps;
 
-/* Creates the comparison of few bits; *out = NULL if the product's numbers are floats. If the first
- * block's scales apply to all, the plan gets those of the product. `plan`, of one product, must
- * outlive it. Fails with DEVICE or DATA. */
+/* Creates the comparison of few bits, for verify_steps_destroy(); *out = NULL if the product's
+ * numbers are floats, and after a failure. If the first block's scales apply to all, the plan gets
+ * (and owns) those of the product. `plan`, of one product, must outlive it. Fails with DATA if
+ * scales cannot be read; with DEVICE (memory). */
 status_t verify_steps_create(const struct verify *verify, struct channelise_plan *plan,
                              struct verify_steps **out);
 void verify_steps_destroy(struct verify_steps *steps); /* takes NULL */
@@ -179,13 +189,15 @@ struct verify_steps_row {
  * that a stored number can represent, takes the one nearest to the expected. Rows of a chunk come
  * in order. With the last row of a block, its counts of clipped numbers are compared, if all its
  * rows have come. A number so near to the end of the range that rounding decides may be clipped or
- * not. Fails with DATA, DEVICE. */
+ * not. Fails with DATA if counts differ by more, or counts or scales cannot be read; with DEVICE
+ * (memory). */
 status_t verify_steps_nearest(struct verify *verify, struct verify_steps *steps,
                               const struct chunk *chunk, uint64_t row,
                               const struct verify_steps_row *of);
 
-/* Compares scales of whole blocks with what the reference makes. `went_in`: verify_rows_went_in().
- * Fails with DATA, DEVICE (memory). */
+/* Compares scales and offsets of whole blocks, of a chunk's streams, with what the reference makes,
+ * within its rounding. `went_in`: verify_rows_went_in(). Fails with DATA at the first that differs,
+ * or if they cannot be read; with DEVICE (memory). */
 status_t verify_steps_compare(const struct verify *verify, const struct chunk *chunk,
                               const struct product_steps *expected, double went_in);
 
