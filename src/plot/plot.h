@@ -25,8 +25,13 @@ struct plot_options {
     int force;
 };
 
-/* Draws, and appends a summary to `said`. Removes its partial files on failure. Fails with USAGE,
- * DATA, NO_SPACE, DEVICE (memory, Python), STOPPED. */
+/* Draws, and appends a summary to `said`. Files appear, synced, when they are complete, a table of
+ * numbers before the picture. Pictures are replaced; other files only with `force`, unless they
+ * have these bytes. Removes its partial files on failure. PLOT_LOOK whose picture has no name and
+ * no place makes only words, with a note. Fails with USAGE if the choice fits nothing in the files,
+ * the job has mistakes, or an output has another ending, exists, is one of the files, or cannot be
+ * made; with DATA if a file is unreadable or cannot be drawn; with NO_SPACE, DEVICE (memory,
+ * descriptors, Python), STOPPED (while a child process opens files). */
 status_t plot_make(const struct plot_options *options, struct text *said);
 
 struct text;
@@ -45,14 +50,17 @@ struct report_run {
     double patience; /* seconds until a file system that hangs ends the process; 0: never */
 };
 
-/* Before the run: checks that the page may be written. An earlier page of this kind is replaced,
- * other files only with `force`. Printed output, warnings and notes are kept for the page from now
- * on. Fails with USAGE, DATA, DEVICE (memory). */
+/* Before the run, on one rank: checks that the page may be written. An earlier page of this kind is
+ * replaced, other files only with `force`. Printed output, warnings and notes are kept for the page
+ * from now on, until report_end(). Fails with USAGE if it may not, or cannot be made there; with
+ * DATA if a name cannot be looked up; with DEVICE (memory, no thread). */
 status_t report_begin(const struct report_run *run);
 
-/* Writes the report when the job's products are complete: on one rank alone. Pictures that cannot
- * be drawn are omitted, and the page gives the reason. Fails with NO_SPACE, DATA, DEVICE,
- * STOPPED; with USAGE if another file is at the path, without `force`, or the job has mistakes. */
+/* Writes the report when the job's products are complete, and prints its name: on one rank alone.
+ * Pictures that cannot be drawn are omitted, and the page gives the reason. The process ends if the
+ * file system hangs for run->patience seconds. Fails with USAGE if another file is at the path,
+ * without `force`, it cannot be made, or the job has mistakes; with DATA if the job cannot be read
+ * or the page written; with NO_SPACE, DEVICE, STOPPED (while a child process opens files). */
 status_t report_write(const struct report_run *run);
 
 /* Ends the collection of output for the page. Call after report_begin() in any case. */

@@ -8,9 +8,12 @@
 
 struct source;
 
-/* Opens what the drawing needs (nothing of benchmarks and the tuner), and appends its description
- * to the object that is open. `drawing` must outlive it. source_close() takes NULL. Fails with
- * USAGE, DATA, DEVICE, STOPPED. A failure leaves *out as it was. */
+/* Opens what the drawing needs (nothing of benchmarks and the tuner), for source_close(), which
+ * takes NULL, and appends its description to the JSON object that is open. `drawing` must outlive
+ * it. Fails with USAGE if a job has no filter bank, or files and choice do not fit; with DATA if a
+ * file is unreadable, incomplete or cannot be drawn; with DEVICE (memory, descriptors, no child),
+ * STOPPED (while a child process opens files). A failure leaves *out as it was, and the object may
+ * have a part of the description. */
 status_t source_open(const struct drawing *drawing, struct json *json, struct source **out);
 void source_close(struct source *source);
 SCOPED_END(source_close, struct source *)
@@ -30,8 +33,9 @@ struct source_block {
     uint64_t row, rows, first_if, ifs, chan, chans;
 };
 
-/* Appends a block, in this machine's byte order. Fails with DATA, DEVICE (memory; a set that is not
- * open; a block larger than SOURCE_BLOCK). */
+/* Appends a block, in this machine's byte order, of rows row .. row + rows - 1 and so on, which the
+ * set has. Fails with DATA if the file cannot be read there or is damaged; with DEVICE (memory; a
+ * set that is not open; a block larger than SOURCE_BLOCK). */
 status_t source_read(struct source *source, const struct source_block *block, struct text *out);
 
 #endif

@@ -27,11 +27,11 @@ struct pulsar {
  * receiver noise is stated) before dispersion. *p is {0} before; the caller calls pulsar_end() in
  * any case; `spec` must outlive it. Makes FFTW plans: not to be called while another thread plans.
  * Fails with USAGE (dispersion that fits no transform of 2^26 samples, a channel that reaches down
- * to 0 Hz), DEVICE. */
+ * to 0 Hz), DEVICE (memory, FFTW). */
 status_t pulsar_begin(const struct synth_spec *spec, struct pulsar *p);
 void pulsar_end(struct pulsar *pulsar);
 
-/* Adds samples first .. first + count - 1 of the coarse channel with centre chan_hz to `out`;
+/* Adds samples first .. first + count - 1 of the coarse channel with centre chan_hz (Hz) to `out`;
  * `key` names its own noise, which is multiplied by `gain` (re, im; NULL: 1).
  *
  *   out   float [count][2] (re, im) if complex, float [count] if real
@@ -43,18 +43,20 @@ status_t pulsar_add(const struct pulsar *p, const noise_t *noise, struct noise_k
 
 typedef struct bursts bursts_t;
 
-/* Creates bursts. The component of sky frequency f comes 1e12 D DM (1 / f^2 - 1 / r^2) seconds
- * after a burst's time, r its reference frequency. This is exact in all coarse channels, and
+/* Creates bursts, for bursts_destroy(). The component of sky frequency f (Hz) comes
+ * 1e12 D DM (1 / f^2 - 1 / r^2) seconds after a burst's time, r its reference frequency, D the
+ * default dispersion constant (s MHz^2 pc^-1 cm^3). This is exact in all coarse channels, and
  * coherent dedispersion to the same r restores one sample, or the same Gaussian, in each.
  *
  * `spec` and `noise` must outlive it. Makes FFTW plans: not to be called while another thread
- * plans. Fails with USAGE (dispersion that fits no transform of 2^26 samples, a channel that
- * reaches down to 0 Hz, a time beyond 2^52 samples, a width beyond 2^26), DEVICE. */
+ * plans. Fails with USAGE (dispersion and width that fit no transform of 2^26 samples, a channel
+ * that reaches down to 0 Hz, a time beyond 2^52 samples, a width beyond 2^26), DEVICE (memory,
+ * FFTW). */
 status_t bursts_create(const struct synth_spec *spec, const noise_t *noise, bursts_t **out);
 void bursts_destroy(bursts_t *bursts); /* takes NULL */
 SCOPED_END(bursts_destroy, bursts_t *)
 
-/* Adds samples first .. first + count - 1 of a coarse channel to `out`.
+/* Adds samples first .. first + count - 1 of all bursts in coarse channel `chan`, from 0, to `out`.
  *
  *   out   float [count][2] (re, im) if complex, float [count] if real
  *

@@ -9,9 +9,10 @@
 
 typedef struct signal signal_t;
 
-/* Creates the signal. `spec` must outlive it. Makes FFTW plans: not to be called while another
- * thread plans. Fails with USAGE: dispersion that fits no transform of 2^26 samples, a channel that
- * reaches down to 0 Hz, a burst too late or too wide (bursts_create()); with DEVICE. */
+/* Creates the signal, for signal_destroy(). `spec` must outlive it. Makes FFTW plans: not to be
+ * called while another thread plans. Fails with USAGE: dispersion that fits no transform of 2^26
+ * samples, a channel that reaches down to 0 Hz, a burst too late or too wide (bursts_create());
+ * with DEVICE (memory, FFTW). */
 status_t signal_create(const struct synth_spec *spec, signal_t **out);
 void signal_destroy(signal_t *signal); /* takes NULL */
 SCOPED_END(signal_destroy, signal_t *)
@@ -22,16 +23,18 @@ SCOPED_END(signal_destroy, signal_t *)
  *
  *   out   float [count][2] (re, im) if complex, float [count] if real
  *
- * A real stream with centre f covers f - rate/4 .. f + rate/4; frequency rises with phase
- * rotation, or falls if the sideband is -1. Tones outside of a coarse channel do not show in it.
- * May be called by several threads at once. Fails with DEVICE (memory). */
+ * Numbers are volts in units of one step of the stored integers, not rounded. A real stream with
+ * centre f covers f - rate/4 .. f + rate/4; frequency rises with phase rotation, or falls if the
+ * sideband is -1. Tones outside of a coarse channel do not show in it. May be called by several
+ * threads at once. Fails with DEVICE (memory). */
 status_t signal_make(const signal_t *signal, uint32_t antenna, uint32_t chan, uint64_t first,
                      uint64_t count, float *out);
 
 typedef struct emitters emitters_t;
 
-/* Creates all noise sources of a specification. `spec` and `noise` must outlive it. Makes FFTW
- * plans: not to be called while another thread plans. Fails with DEVICE. */
+/* Creates all noise sources of a specification, for emitters_destroy(). `spec` and `noise` must
+ * outlive it. Makes FFTW plans: not to be called while another thread plans. Fails with DEVICE
+ * (memory, FFTW). */
 status_t emitters_create(const struct synth_spec *spec, const noise_t *noise, emitters_t **out);
 void emitters_destroy(emitters_t *e); /* takes NULL */
 SCOPED_END(emitters_destroy, emitters_t *)

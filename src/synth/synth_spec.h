@@ -119,20 +119,21 @@ struct synth_spec {
     } array;
 };
 
-/* Reads and checks a specification, `text` [length], with the `nsets` overrides `sets`, as
- * job_parse() does a job; `path` is for messages. synth_spec_destroy() frees *out, but not
- * array.delays, and takes NULL. Fails with USAGE, DEVICE (memory). */
+/* Reads and checks a specification, YAML in `text` [length], with the `nsets` overrides `sets`
+ * (KEY=VALUE), as job_parse() does a job; `path` is for messages. synth_spec_destroy() frees *out,
+ * but not array.delays, and takes NULL. Fails with USAGE if it has mistakes, listing all of them;
+ * with DEVICE (memory). */
 status_t synth_spec_parse(const char *path, const char *text, size_t length,
                           const char *const *sets, uint32_t nsets, struct synth_spec **out);
 void synth_spec_destroy(struct synth_spec *spec);
 
-/* Returns the name of a polarisation in the specification. Without names, two are "X" and "Y";
- * others have NULL. */
+/* Returns the name of polarisation `pol`, below spec->pols, which is the specification's. Without
+ * names, two are "X" and "Y"; others have NULL. */
 const char *synth_spec_pol_name(const struct synth_spec *spec, uint32_t pol);
 
 /* Returns the top edge of the highest coarse channel, in Hz. */
 double synth_spec_top_hz(const struct synth_spec *spec);
-/* Returns the centre of a coarse channel, in Hz. */
+/* Returns the centre of coarse channel `chan`, from 0 (the lowest), in Hz. */
 double synth_spec_chan_hz(const struct synth_spec *spec, uint32_t chan);
 
 /* Returns whether a specification gives a polarisation. */
@@ -140,16 +141,16 @@ int polarise_is_given(const struct synth_polarisation *polarisation);
 
 /* Computes the gains (re, im; amplitudes of exp(+ i omega t)) by which a source is gains[0] e0 +
  * gains[1] e1 in polarisation `pol`, where e0 and e1 are independent waveforms. Without a
- * polarisation it is e0 in every `pol`; I always equals that of such a source. gains[1] is 0 if it
- * is fully polarised. The stronger feed has the phase of e0.
+ * polarisation, or with names of no feeds, it is e0 in every `pol`; I always equals that of such a
+ * source. gains[1] is 0 if it is fully polarised. The stronger feed has the phase of e0.
  *
  * Feeds are what polarisations are named (dsp/stokes.h): X and Y, R and L, in either order. */
 void polarise_gains(const struct synth_spec *spec, const struct synth_polarisation *polarisation,
                     uint32_t pol, double gains[2][2]);
 
-/* Lists the gaps by stream, then by first sample; in a stream they do not touch. The caller frees
- * out->rows by free(). Where the specification names streams, gaps of all streams are listed once
- * for each. Fails with DEVICE (memory). */
+/* Lists the gaps, {first sample, count, stream} [out->count], by stream, then by first sample; in a
+ * stream they do not touch. The caller frees out->rows by free(). Where the specification names
+ * streams, gaps of all streams are listed once for each. Fails with DEVICE (memory). */
 status_t synth_gaps_list(const struct synth_spec *spec, struct voltages_gaps *out);
 
 #endif
