@@ -44,20 +44,22 @@ struct bench_dedispersed {
 
 /* Delays of a case; samples and memory as soon as the first of any number of shapes is timed. */
 typedef struct bench_dedisperse bench_dedisperse_t;
-/* Creates a case, of which `c` is copied; the telescope must outlive it. Fails with USAGE (delays
- * that are too long, too few times to be searched), DEVICE. */
+/* Creates a case, of which `c` is copied, for bench_dedisperse_destroy(); backend and telescope
+ * must outlive it. Fails with USAGE (delays that are too long, too few times to be searched),
+ * DEVICE (memory). */
 status_t bench_dedisperse_create(backend_t *backend, const struct bench_dedispersion *c,
                                  bench_dedisperse_t **out);
 void bench_dedisperse_destroy(bench_dedisperse_t *bench); /* takes NULL */
 SCOPED_END(bench_dedisperse_destroy, bench_dedisperse_t *)
-/* Times a shape; NULL: the backend's own choice. `words` gets its description. Fails with USAGE (an
- * impossible shape), DEVICE. A wrong result is no failure. */
+/* Times a shape; NULL: the backend's own choice. Its description is appended to `words`. The first
+ * call makes samples and memory. Fails with USAGE (an impossible shape), DEVICE (memory, the
+ * device). A wrong result is no failure: out->wrong counts it. */
 status_t bench_dedisperse_time(bench_dedisperse_t *bench, const struct dedisperse_shape *shape,
                                struct text *words, struct bench_dedispersed *out);
-/* Returns the additions as the paper counts them. */
+/* Returns the additions of one run as the paper counts them: channels x DMs x samples. */
 double bench_dedisperse_adds(const bench_dedisperse_t *bench);
-/* Computes the factor by which a tree of the patterns of its delays takes fewer additions. Fails
- * with DEVICE (memory). */
+/* Computes the ratio of bench_dedisperse_adds() to the additions of a tree of the patterns of its
+ * delays, at its best level. Fails with DEVICE (memory). */
 status_t bench_dedisperse_gain(const bench_dedisperse_t *bench, double *out);
 /* Returns the stage's spec, without a shape, which belongs to the case. */
 const struct dedisperse_spec *bench_dedisperse_spec(const bench_dedisperse_t *bench);

@@ -37,8 +37,9 @@ struct bench_result {
     int is_right;
 };
 
-/* Times a filter bank. Fails with DEVICE (memory, a kernel that this device cannot run), or USAGE
- * (a kernel that cannot do the case). A wrong result is no failure: is_right is 0. */
+/* Times a filter bank, and checks sampled rows against the reference. Fails with DEVICE (memory,
+ * the device, a kernel that it cannot run), or USAGE (a kernel or a transform that cannot do the
+ * case). A wrong result is no failure: is_right is 0. */
 status_t bench_ppf(backend_t *backend, const struct bench_case *c, struct bench_result *out);
 
 /* Times a synthesis, the inverse of the bank of `c` with `bank_taps` taps, by its dual of c->taps
@@ -48,8 +49,8 @@ status_t bench_ppf(backend_t *backend, const struct bench_case *c, struct bench_
  *
  *   how   gets this appended: "synthesis to -101 dB, avx512, fftw-3.3.10 by rule"
  *
- * Fails with DEVICE; with USAGE: a backend without synthesis, too many taps to solve for the dual
- * (dsp/fir/dual.h). A wrong result is no failure. */
+ * Fails with DEVICE (memory, the device); with USAGE: a backend without synthesis, too many taps to
+ * solve for the dual (dsp/fir/dual.h). A wrong result is no failure: is_right is 0. */
 status_t bench_synthesis(backend_t *backend, const struct bench_case *c, uint32_t bank_taps,
                          struct bench_result *out, struct text *how);
 

@@ -16,16 +16,17 @@ enum experiment_method {
 /* Sets options->is_guided and options->shuffle as a method has them. */
 void experiment_choose(enum experiment_method method, struct tune_options *options);
 
-/* Repeats a search on the measurements of another one: nothing is timed. Ignores the options' time,
- * `known` and `rounds`. The outcome contains the seconds that were spent then. Its configuration
- * number i is the ith that `measured` has tried. tune_outcome_free() in any case. Fails with DEVICE
- * (memory). */
+/* Repeats a search on the measurements `measured` of another one in the same space: nothing is
+ * timed. Ignores the options' time, `known` and `rounds`. The outcome contains the seconds that
+ * were spent then. Its configuration number i is the ith that `measured` has tried.
+ * tune_outcome_free() of *out in any case. Fails with DEVICE (memory; eight configurations that
+ * failed then, one after the other, before any was right). */
 status_t experiment_replay(const struct tune_space *space, const struct tune_options *options,
                            const struct tune_outcome *measured, struct tune_outcome *out);
 
-/* Appends the lines of a histogram: how many configurations reach which share of the best rate (1 /
- * s; 0: appends nothing). `unit` converts 1 / s to the unit of the table: additions of a run, say,
- * times 1e-9. Fails with DEVICE (memory). */
+/* Appends the lines of a histogram, 20 shares of the best rate: how many right configurations reach
+ * which share of `best` (1 / s; 0: appends nothing). `unit` converts 1 / s to the unit of the
+ * table: additions of a run, say, times 1e-9. Fails with DEVICE (memory). */
 status_t experiment_histogram(const struct tune_space *space, const struct tune_outcome *outcome,
                               double best, double unit, struct text *out);
 
@@ -56,8 +57,10 @@ struct experiment_comparison {
 
 /* Tunes one case within its share of the budget, and keeps the result in the database. With
  * `comparison` (may be NULL) searches exhaustively, whatever the options say; *comparison is set
- * only if row->seconds > 0. The caller frees row->histogram and row->known in any case. Fails with
- * DEVICE, USAGE, NO_SPACE, DATA. */
+ * only if row->seconds > 0. If the budget is spent, only row->c and summary.is_cut are set. The
+ * caller frees row->histogram and row->known in any case. Fails with USAGE (delays that are too
+ * long, a method that cannot do the case), DEVICE (memory, the device), and NO_SPACE or DATA (the
+ * log). */
 status_t experiment_search(backend_t *backend, const struct bench_dedispersion *c,
                            const struct tune_request *request, struct experiment_row *row,
                            struct experiment_comparison *comparison);
@@ -70,7 +73,8 @@ status_t experiment_search(backend_t *backend, const struct bench_dedispersion *
  *   fixed   double [nrows]   its seconds in each case
  *   found   whether there is one; if not, *best and fixed are unchanged
  *
- * Fails with USAGE, DATA, NO_SPACE, DEVICE. */
+ * Fails with USAGE (a method that cannot do a case), DEVICE (memory, the device), and NO_SPACE or
+ * DATA (the log). */
 status_t experiment_fixed(backend_t *backend, struct experiment_row *rows, uint32_t nrows,
                           const struct tune_request *request, struct dedisperse_shape *best,
                           double *fixed, int *found);

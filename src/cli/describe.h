@@ -13,18 +13,21 @@ struct derived_band {
     double low_hz, high_hz;
 };
 
-/* Returns the band of an archive, from edge to edge of the selected coarse channels. */
+/* Returns the band of an archive, from the lower edge of the first of the selected coarse channels
+ * to the upper edge of the last. */
 struct derived_band derived_band_of_archive(const struct archive *archive);
 
-/* Prints the lines of a text (NULL: none), each after `indent`. */
+/* Prints the lines of a text (NULL: none) on stdout, each after `indent`. */
 void describe_lines(const char *indent, const char *text);
 
-/* Print the description on stdout. `weights` are those of product_weigh(). */
+/* Print the description of an open archive, filterbank or product on stdout. `weights` are those of
+ * product_weigh(). */
 void describe_archive(const struct archive *archive);
 void describe_filterbank(const struct fbh5 *fbh5);
 void describe_product(const struct product *product, const struct product_weights *weights);
 
-/* Append the same as members to the JSON object that is open: keys in docs/json.md. */
+/* Append the same as members to the JSON object that is open: keys in docs/json.md. Failures stay
+ * in json->text.status. */
 void json_archive(struct json *json, const struct archive *archive);
 void json_filterbank(struct json *json, const struct fbh5 *fbh5);
 void json_product(struct json *json, const struct product *product,

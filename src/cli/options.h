@@ -87,22 +87,28 @@ struct shared {
 
 #define SHARED(field) offsetof(struct shared, field)
 
-/* Reads the words after argv[0] into settings of zeros, and calls command->check(). Permutes argv,
- * which must outlive the settings. With --help returns OK at once (shared.help). Fails with USAGE
- * or DEVICE (memory). options_free() in any case; it does not free `settings` itself. */
+/* Reads the words after argv[0] into settings of zeros, command->bytes long, and calls
+ * command->check(). Permutes argv, which must outlive the settings. With --help returns OK at once
+ * (shared.help). Fails with USAGE if an option is unknown or its value wrong, the operand is
+ * missing or one too many, HOME is needed and unset, or check() says so; with DEVICE (memory).
+ * options_free() in any case; it does not free `settings` itself. Uses getopt's globals: not for
+ * several threads. */
 status_t options_read(const struct command *command, int argc, char **argv, void *settings);
 void options_free(void *settings);
 
-/* Returns the value of --threads; without that option the number of cores. */
+/* Returns the value of --threads in settings that begin with struct shared; without that option
+ * (0) that of OMP_NUM_THREADS, 1 .. 4096, else the number of cores that this process may use. */
 uint32_t options_threads(const void *settings);
 
-/* Returns the name of an option of a list such as "dms zero group" that was given, the first in the
- * order of the command's rows; NULL: none was. */
+/* Returns the name (static) of an option of a list such as "dms zero group" that was given, the
+ * first in the order of the command's rows; NULL: none was. `settings` were read by options_read().
+ */
 const char *options_first(const void *settings, const char *names);
 
 /* Runs the command line with a list of commands that ends with NULL: prints help, or reads a
- * command's options, begins MPI if it is parallel, runs it, and prints its error. Returns the exit
- * status. */
+ * command's options, begins MPI if it is parallel, runs it, flushes stdout, prints its error on
+ * stderr, and ends MPI. Returns the exit status, a status_t: USAGE for an unknown command or wrong
+ * options. Call once. */
 int command_main(const struct command *const *commands, int argc, char **argv);
 
 #endif

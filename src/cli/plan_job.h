@@ -7,19 +7,24 @@
 
 /* Sets *run to the job of `run` and `plan`: a file; with "-" the text on stdin; without an operand
  * options --set alone. A text that is not in a file goes into *given, {0} before, which the caller
- * frees by text_free(); only rank 0 reads stdin. *run points to `shared` and `given`. `list` is the
- * file of --list; NULL: not given. Fails with USAGE, DATA, DEVICE (memory). */
+ * frees by text_free(), also after a failure; only rank 0 reads stdin. *run points to `shared` and
+ * `given`; a file is not read yet. `list` is the file of --list; NULL: not given. Fails with USAGE
+ * if job and list are both stdin, or stdin is HDF5; with DATA if stdin cannot be read or has more
+ * than YAML_FILE_BYTES bytes; with DEVICE (memory). */
 status_t plan_job_take(const struct shared *shared, const char *list, struct text *given,
                        struct run_options *run);
 
-/* Plans the job of the options as a run would, prints it by `print`, and fails as the run would,
- * with USAGE, DATA, DEVICE, STOPPED; with NO_SPACE only when all is printed. plan_job_print():
- * prints it in words; fails with USAGE, DATA, DEVICE (memory). */
+/* plan_job_show(): plans the job of the options as a run would, changes no file, and prints the
+ * plan by `print`. Fails as the run would before its first chunk, with USAGE, DATA, DEVICE, STOPPED
+ * (while a child process opens files), or as `print` does; with NO_SPACE only when all is printed.
+ * plan_job_print(): such a function; prints the plan in words on stdout. Fails with USAGE if a
+ * product cannot be made in its folder, with DATA if that cannot be looked up, with DEVICE
+ * (memory). */
 status_t plan_job_show(const struct run_options *options,
                        status_t (*print)(const struct run_plan *plan));
 status_t plan_job_print(const struct run_plan *plan);
 
-/* Returns the spacing of the channels of filter bank i, in Hz. */
+/* Returns the spacing of the channels of filter bank i, from 0, of a plan, in Hz. */
 double plan_channel_hz(const struct channelise_plan *work, uint32_t i);
 
 #endif
