@@ -26,8 +26,9 @@ void describe_archive(const struct archive *archive);
 void describe_filterbank(const struct fbh5 *fbh5);
 void describe_product(const struct product *product, const struct product_weights *weights);
 
-/* Append the same as members to the JSON object that is open: keys in docs/json.md. Failures stay
- * in json->text.status. */
+/* Append the description of an open archive, filterbank or product as members to the JSON object
+ * that is open: keys in docs/json.md. `weights` are those of product_weigh(). A failure (DEVICE:
+ * memory) stays in json->text.status. */
 void json_archive(struct json *json, const struct archive *archive);
 void json_filterbank(struct json *json, const struct fbh5 *fbh5);
 void json_product(struct json *json, const struct product *product,

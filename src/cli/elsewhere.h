@@ -7,12 +7,11 @@
 #include "input/archive.h"
 #include "input/fbh5/fbh5.h"
 
-/* Print these files of an open archive or filterbank on stdout, by their real paths, once each,
- * with the file that leads to it; of a folder the first five, and the number of the others. Print
- * nothing if there is none. Files that are gone are ignored. With `json` (else NULL), append all of
- * them to its open object instead, as the list "elsewhere", which may be empty. Fail with DEVICE
- * (memory).
- */
+/* Print the files of an open archive or filterbank that are outside the folder of the file that
+ * leads to them, on stdout, by their real paths, once each, with the file that leads to them; of a
+ * folder the first five, and the number of the others. Print nothing if there is none. Files that
+ * are gone are ignored. With `json` (else NULL), append all of them to its open object instead, as
+ * the list "elsewhere", which may be empty. Fail with DEVICE (memory). */
 status_t elsewhere_of_archive(const struct archive *archive, struct json *json);
 status_t elsewhere_of_filterbank(const struct fbh5 *fbh5, struct json *json);
 

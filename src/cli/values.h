@@ -24,9 +24,9 @@ int value_choice(const struct option_row *row, const char *text, void *field);
  * alternatives of row->takes; returns 0 if it is neither, or does not fit the type. */
 int value_u32(const struct option_row *row, const char *text, void *field);
 int value_u64(const struct option_row *row, const char *text, void *field);
-/* struct option_list: reads 1 to 24 such numbers, 1 .. 2^32 - 1, as "8", "256,1024", "256..4096"
- * (doubling); or places of words among the alternatives, from 0 on. Replaces the list before.
- * Returns 0 if any of them is wrong, or there are none or more. */
+/* struct option_list: reads 1 to 24 whole numbers (also as 2^8) within row->takes and 1 .. 2^32 -
+ * 1, as "8", "256,1024", "256..4096" (doubling); or places of words among its alternatives, from 0
+ * on. Replaces the list before. Returns 0 if any of them is wrong, or there are none or more. */
 int value_list(const struct option_row *row, const char *text, void *field);
 /* double: reads a number above 0, at most the end of row->takes if that is a range; returns 0 if it
  * is none. */

@@ -64,8 +64,9 @@ void output_spec_plan_products(struct output_spec *spec, const struct channelise
 status_t output_spec_of_series(const struct job *job, uint32_t number, const char *filterbank,
                                const struct fbh5 *fbh5, struct output_spec *out);
 /* output_spec_of_search(): lists the series of a semi-coherent search of the archive, dedispersion
- * 0 of the job, likewise. Fails with DEVICE (memory). output_spec_plan_series(): adds what the
- * plan, which must outlive the spec, determines, to a spec of either. */
+ * 0 of the job, and the files that are read. `job` must outlive the spec; output_spec_free() in any
+ * case. Fails with DEVICE (memory). output_spec_plan_series(): adds what the plan, which must
+ * outlive the spec, determines, to a spec of series or of a search. */
 status_t output_spec_of_search(const struct job *job, const struct archive *archive,
                                struct output_spec *out);
 void output_spec_plan_series(struct output_spec *spec, const struct dedisperse_plan *plan);

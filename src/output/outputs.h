@@ -70,9 +70,9 @@ status_t outputs_foresee_plan(const outputs_t *outputs);
 /* Opens x.h5.part of every product on every rank, and starts threads that sync, sum and compare.
  * Unless the run resumes, rank 0 creates it first, removes journals of earlier runs, and reserves
  * its disk space. The spec is planned by then. Collective: all ranks fail alike. Fails with USAGE
- * if the run resumes with another plan, or kind or format cannot store such rows; with DATA, also
- * if an input is missing or a file was replaced; with NO_SPACE, DEVICE, STOPPED (of a child process
- * that opens files). */
+ * if the run resumes with another plan, kind or format cannot store such rows, or a file beside it
+ * (.packed.part) is another run's or no product of ours; with DATA, also if an input is missing or
+ * a file was replaced; with NO_SPACE, DEVICE (memory, descriptors, no thread). */
 status_t outputs_open_all(outputs_t *outputs);
 /* Waits until the values of /frequency, which a thread writes, are there; unless the run resumes,
  * syncs the files and begins their journals. Before the first chunk. Collective: all ranks fail
@@ -124,9 +124,9 @@ status_t outputs_settle(outputs_t *outputs, double seconds, int *is_settled);
 /* Rows that earlier runs have written are read and compared with the CRCs of the journals
  * (run.check_resumed), each rank's share by a thread of its own from outputs_open_all() on.
  *
- * outputs_is_compared() returns whether this rank's share is done or was ended by outputs_hurry().
- * It waits at most `seconds` for that. *moved increases with every read; it is unchanged if nothing
- * is compared.
+ * outputs_is_compared() returns whether this rank's share is done or was ended by outputs_hurry();
+ * 1 if nothing is compared. It waits at most `seconds` for that. *moved increases with every read;
+ * it is unchanged if nothing is compared.
  *
  * outputs_compare_end_all() ends the comparison when all ranks have nothing else to do, and takes
  * chunks that differ out of the journals. It sets *again to 1 when chunks have to be processed
@@ -197,8 +197,8 @@ const struct identity *outputs_identity(const outputs_t *outputs, uint32_t i);
  * Elsewhere no effect. */
 void outputs_abandon(outputs_t *outputs);
 
-/* Ends the threads, does what outputs_abandon() does, closes files, and frees the outputs. Takes
- * NULL. */
+/* Ends the threads, does what outputs_abandon() does (syncs journals, or removes incomplete files
+ * without any chunk), closes files, which unlocks them, and frees the outputs. Takes NULL. */
 void outputs_destroy(outputs_t *outputs);
 SCOPED_END(outputs_destroy, outputs_t *)
 

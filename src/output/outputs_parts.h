@@ -25,10 +25,10 @@ typedef struct sync_thread sync_thread_t;
 
 /* Starts the thread outputs->sync. Fails with DEVICE (memory, no thread). */
 status_t sync_thread_begin(outputs_t *outputs);
-/* Ends it after the batch that it syncs; what is not synced is dropped. Fails as its last batch
- * has: with NO_SPACE, DATA, DEVICE (memory), also when repeated. */
+/* Ends the thread after the batch that it syncs, and waits for it; what is not synced is dropped.
+ * Fails as its last batch has: with NO_SPACE, DATA, DEVICE (memory), also when repeated. */
 status_t sync_thread_end(sync_thread_t *sync);
-/* Ends it likewise, and frees it. Takes NULL. */
+/* Ends the thread as sync_thread_end(), and frees `sync`. Takes NULL. */
 void sync_thread_destroy(sync_thread_t *sync);
 SCOPED_END(sync_thread_destroy, sync_thread_t *)
 
@@ -129,11 +129,11 @@ status_t resumed_begin_all(outputs_t *outputs);
 /* Ends the comparison and frees it. Takes NULL, as the next two functions do. */
 void resumed_destroy(struct resumed *resumed);
 SCOPED_END(resumed_destroy, struct resumed *)
-/* Ends the comparison soon: what is not compared yet is given up. */
+/* Ends the comparison soon: what is not compared yet is given up. Takes NULL. */
 void resumed_hurry(struct resumed *resumed);
 /* Appends the chunks that were found to differ since the last call, each with the product's number
- * (OUTPUTS_DIFFERS), for resumed_take(). Fails with DATA or DEVICE if reading the rows has failed;
- * with DEVICE (memory). */
+ * (OUTPUTS_DIFFERS), for resumed_take(); of NULL nothing. Fails with DATA or DEVICE if reading the
+ * rows has failed; with DEVICE (memory). */
 status_t resumed_tell(struct resumed *resumed, struct text *out);
 /* Rank 0: notes the chunk that data[*at], of `bytes` bytes, reports as different, moves *at after
  * the report, and warns. Fails with DATA if the report is incomplete or wrong, or the chunk cannot

@@ -17,8 +17,9 @@
  * they are applied. None (count 0) for COMPRESSION_NONE. */
 void codec_filters(enum compression kind, size_t element_bytes, struct chunk_filters *out);
 
-/* Return static texts, NULL for NONE. codec_advice(): what readers need beside HDF5, for people.
- * codec_library(): the library that decides the bytes: "libdeflate 1.14". */
+/* Return static texts. codec_advice(): how the rows are compressed and what readers need beside
+ * HDF5, for people; "nothing" for NONE. codec_library(): the library that decides the bytes:
+ * "libdeflate 1.14"; NULL for NONE. */
 const char *codec_advice(enum compression kind);
 const char *codec_library(enum compression kind);
 

@@ -41,10 +41,10 @@ struct stamped {
     struct stamp stamp;
 };
 
-/* Opens such a file in a child process (io/apart.h), and reads its stamp; fbh5 is NULL if it is
- * something else (HDF5, with a mark) or cannot be opened. The caller calls stamped_end() in any
- * case (it may be repeated). Fails with DATA if it cannot be read further, or is a damaged
- * filterbank; with DEVICE, STOPPED. */
+/* Opens a filterbank that is not HDF5 (SIGPROC, PSRFITS) in a child process (io/apart.h), and reads
+ * its stamp; fbh5 is NULL if the file is something else (HDF5, with a mark) or cannot be opened.
+ * The caller calls stamped_end() in any case (it may be repeated). Fails with DATA if it cannot be
+ * read further, or is a damaged filterbank; with DEVICE, STOPPED. */
 status_t stamped_open(const char *path, struct stamped *out);
 void stamped_end(struct stamped *stamped);
 
@@ -56,11 +56,11 @@ int stamped_is_whole(const struct stamped *stamped);
 #define PRODUCT_EXPECTED                                                                           \
     "a product in HDF5: `voltmill run JOB` makes one, `voltmill new FILE` a job"
 
-/* Fails with USAGE if the file is such a filterbank, or of any other format than HDF5 that is
- * known; with DATA if a filterbank with a stamp is cut short, or a file that is no HDF5 cannot be
- * read; with DEVICE, STOPPED. OK if it is HDF5, of no known format, or cannot be opened. The
- * message says what the file is and what is known of it. For callers that need a product in HDF5.
- */
+/* Fails with USAGE if the file is a filterbank that is not HDF5 (SIGPROC, PSRFITS), or of any other
+ * format than HDF5 that is known; with DATA if a filterbank with a stamp is cut short, or a file
+ * that is no HDF5 cannot be read; with DEVICE, STOPPED. OK if it is HDF5, has a mark (io/mark.h),
+ * is of no known format, or cannot be opened. The message says what the file is and what is known
+ * of it. For callers that need a product in HDF5. */
 status_t stamped_refuse(const char *path);
 
 #endif

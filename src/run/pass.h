@@ -126,8 +126,9 @@ const char *pass_count_done(const struct pass *pass, char text[PASS_TEXT]);
 /* Begins the journals, processes all chunks that are not done, and awaits the comparison of rows of
  * earlier runs, after which chunks may be processed again. Keeps the pass's speed in the cache. All
  * is synced on return. Collective: all ranks fail alike. Fails as the stage and its outputs do,
- * with USAGE, NO_SPACE, DATA (also if the file system makes no progress), DEVICE; rank 0 has
- * printed the cause then. Fails with STOPPED on request, which rank 0 has printed, too. */
+ * with USAGE, NO_SPACE, DATA (also if the file system makes no progress), DEVICE; of a failure
+ * within chunks rank 0 has printed the cause. Fails with STOPPED on request, which rank 0 has
+ * printed, too. */
 status_t pass_work_off_all(struct pass *pass);
 
 /* Returns the sink of the pass's pipeline: its outputs. */
@@ -136,8 +137,8 @@ struct pipeline_sink pass_sink(const struct pass *pass);
 /* pass_open_all(): opens or makes the files (outputs_open_all()). pass_finish_all(): after the last
  * chunk, ends the threads that sync, packs the products, and gives them their names
  * (outputs_end_sync_all(), outputs_pack_all(), outputs_finish_all()). Within the pass's patience:
- * else the process ends. Collective: all ranks fail alike, with USAGE, NO_SPACE, DATA, DEVICE,
- * STOPPED as those functions do. */
+ * else the process ends. Collective: all ranks fail alike, with USAGE, NO_SPACE, DATA, DEVICE as
+ * those functions do; pass_finish_all() also with STOPPED on request. */
 status_t pass_open_all(struct pass *pass);
 status_t pass_finish_all(struct pass *pass);
 

@@ -93,7 +93,8 @@ status_t verify_chunk_end(void *verify, const struct chunk *chunk,
 status_t verify_times(int fd, const struct product *product, uint64_t count, struct time_axis axis);
 
 /* Picks the chunks of `total` to check, ascending, and sets verify->picked, npicked and nchunks:
- * the first, the last, others at random, and the `together` chunks from chunk_of() on of some
+ * the first, the last, others at random (by options->chunks and seed), and the `together` chunks
+ * from chunk_of() on of some
  * marked rows, which show whether these are marked rightly; all chunks (picked NULL) on request, or
  * if the sample has as many. The same on all ranks. Reads all marked rows. Fails with DATA if any
  * marked row has no NaN or is unreadable; with DEVICE (memory). */
