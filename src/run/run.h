@@ -65,11 +65,11 @@ struct run_options {
     struct run_times *times;
 };
 
-/* Runs a job, and resumes where an earlier run of it has ended; of a complete one
- * only writes tables that are missing. Rank 0 prints a summary on stdout, unless options->times is
- * set. Ends the process if the file system makes no progress within options->patience. Collective;
- * every rank gets the same status. Fails with STOPPED if a signal requested it (ranks/stop.h): the
- * same command resumes; with HOLES if rows are NaN because input was unreadable: the products are
+/* Runs a job, and resumes where an earlier run of it has ended; of a complete one only writes
+ * tables that are missing. Rank 0 prints a summary on stdout, unless options->times is set. Ends
+ * the process if the file system makes no progress within options->patience. Collective; every rank
+ * gets the same status. Fails with STOPPED if a signal requested it (ranks/stop.h): the same
+ * command resumes; with HOLES if rows are NaN because input was unreadable: the products are
  * complete. Fails with USAGE (the job; products of another job, or being written by another run),
  * DATA (input, products, I/O), NO_SPACE, DEVICE: what is done is kept, for the same command. */
 status_t run_job_all(MPI_Comm comm, const struct run_options *options);
