@@ -27,8 +27,9 @@ SCOPED_END(opened_destroy, opened_t *)
 status_t opened_take_all(MPI_Comm comm, opened_t *opened, const struct job *job,
                          enum backend_kind kind, backend_t **out);
 
-/* Gives the backend back after its last use: keeps it if `opened` keeps devices and the status `st`
- * of its pass is OK, HOLES or STOPPED, else closes it. Takes NULL for both. */
+/* Gives the backend back after its last use: `opened` keeps it, for the next opened_take_all(), if
+ * it keeps devices, has none yet, the backend has a device and is of the kind wished last, and the
+ * status `st` of its pass is OK, HOLES or STOPPED; else closes it. Takes NULL for both. */
 void opened_give_back(opened_t *opened, backend_t *backend, status_t st);
 
 /* Gives all ranks a copy of rank 0's object, to which the pointer at `out` leads; on the others it
