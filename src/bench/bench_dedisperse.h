@@ -51,8 +51,9 @@ status_t bench_dedisperse_create(backend_t *backend, const struct bench_dedisper
                                  bench_dedisperse_t **out);
 void bench_dedisperse_destroy(bench_dedisperse_t *bench); /* takes NULL */
 SCOPED_END(bench_dedisperse_destroy, bench_dedisperse_t *)
-/* Times a shape; NULL: the backend's own choice. Its description is appended to `words`. The first
- * call makes samples and memory. Fails with USAGE (an impossible shape), DEVICE (memory, the
+/* Times a shape; NULL: the backend's own choice; and if the case is searched, the search of the
+ * series, too. The shape's description is appended to `words`. The first call makes samples and
+ * memory. *out is whole only after OK. Fails with USAGE (an impossible shape), DEVICE (memory, the
  * device). A wrong result is no failure: out->wrong counts it. */
 status_t bench_dedisperse_time(bench_dedisperse_t *bench, const struct dedisperse_shape *shape,
                                struct text *words, struct bench_dedispersed *out);

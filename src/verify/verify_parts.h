@@ -94,10 +94,9 @@ status_t verify_times(int fd, const struct product *product, uint64_t count, str
 
 /* Picks the chunks of `total` to check, ascending, and sets verify->picked, npicked and nchunks:
  * the first, the last, others at random (by options->chunks and seed), and the `together` chunks
- * from chunk_of() on of some
- * marked rows, which show whether these are marked rightly; all chunks (picked NULL) on request, or
- * if the sample has as many. The same on all ranks. Reads all marked rows. Fails with DATA if any
- * marked row has no NaN or is unreadable; with DEVICE (memory). */
+ * from chunk_of() on of some marked rows, which show whether these are marked rightly; all chunks
+ * (picked NULL) on request, or if the sample has as many. The same on all ranks. Reads all marked
+ * rows. Fails with DATA if any marked row has no NaN or is unreadable; with DEVICE (memory). */
 status_t verify_pick(struct verify *verify, uint64_t total, uint64_t together,
                      uint64_t (*chunk_of)(const struct verify *verify,
                                           const struct verify_mark *mark));
