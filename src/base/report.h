@@ -47,10 +47,9 @@ void report_hand_over(void);
  * failure; `cause` is copied, at most 16383 bytes. Returns `code`. */
 status_t report_adopt(status_t code, const char *cause);
 
-/* Forgets a failure of any status but DEVICE, which only means "not of this kind", in the main
- * thread with those of helper threads, which have all done their work; returns STATUS_OK then, and
- * for OK. DEVICE (no memory) and its cause are kept, and returned, because then the kind is
- * unknown. */
+/* Forgets a failure that only means "not of this kind", in the main thread with those of helper
+ * threads, which have all done their work; returns STATUS_OK then, and for OK. DEVICE (no memory)
+ * and STOPPED, with their causes, are kept and returned, because then the kind is unknown. */
 status_t report_forgive(status_t st);
 /* Returns whether a call failed (1, else 0); then the cause is forgotten, as by report_clear(). */
 int report_failed(status_t st);

@@ -173,7 +173,8 @@ static status_t beams_check(void *context, uint32_t *wrong)
     return STATUS_OK;
 }
 
-/* Times beams. Fails with DEVICE. A wrong result is no failure. */
+/* Times beams. Fails with DEVICE, USAGE (a case that the backend cannot do). A wrong result is no
+ * failure. */
 static status_t bench_beams(const struct array_settings *s, const struct array_row *row,
                             struct bench_formed *out)
 {

@@ -333,7 +333,7 @@ static status_t synthesis_publish(struct synthesis *s, int force)
 }
 
 /* Writes the archive of a specification. Its bytes are a pure function of that. Collective. Fails
- * with USAGE, DATA, NO_SPACE, DEVICE; with STOPPED on request. */
+ * with USAGE, DATA, NO_SPACE, DEVICE; a signal ends the process. */
 static status_t synth_run_all(void *settings)
 {
     const struct shared *options = settings;

@@ -178,7 +178,7 @@ void journal_head_free(struct journal_head *head)
 
 /* Adds an input, as a line for origin_compare(), by its time of change, which is exact, but valid
  * on this machine only: "/obs/a.h5: 1048576 bytes, changed 2014-06-29T01:39:20.123456789\n", for
- * journals. Fails with DATA. */
+ * journals. Fails with DATA if it cannot be looked up; with DEVICE (memory). */
 static status_t inputs_add_time(const char *path, struct text *out)
 {
     struct identity identity;

@@ -344,8 +344,8 @@ static status_t claim_lock_one(outputs_t *outputs, uint32_t i)
     return file_check_new(path, outputs->options.force);
 }
 
-/* Returns whether the open file begins with the head, whatever stands in its first MARK_BYTES.
- * Fails with DATA. */
+/* Sets *out to whether the open file begins with the head, whatever stands in its first MARK_BYTES.
+ * Fails with DATA, DEVICE (memory). */
 static status_t export_rows_is_head(const struct export_rows *rows, int fd, const char *path,
                                     int *out)
 {

@@ -422,7 +422,8 @@ status_t outputs_end(void *context, const struct chunk *chunk, const struct chun
     return STATUS_OK;
 }
 
-/* The sums of one product for the chunk whose entry begins at `at`, in all journals. */
+/* Adds the entry of a chunk, which begins at data[*at], to the journals of all products, and moves
+ * *at after it. Fails with DATA if it is incomplete or of no chunk; with DEVICE (memory). */
 static status_t rows_take_entry(outputs_t *outputs, const char *data, size_t bytes, size_t *at)
 {
     struct journal_record record = {0};

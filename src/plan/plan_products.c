@@ -16,13 +16,11 @@
 
 static const char blanks[] = " \t\r\n\v\f,"; /* between the words of tables */
 
-/* Polarisations by their names; weights of sums from their file. */
-/* Numbers by which stations or beams are multiplied before they are added up, from a text file:
- * blanks or line ends between them, # begins a comment.
- *
- * Word by word, so that mistakes have lines. */
-/* Reads `count` of them, which `whose` of a message: "stations". None is negative, some are more
- * than 0. free() returns them. Fails with DATA: file, line, what was expected. */
+/* Reads `count` numbers by which stations or beams are multiplied before they are added up, from a
+ * text file: blanks or line ends between them, # begins a comment. `whose` they are in messages:
+ * "stations". None is negative, some are more than 0. free() returns them. Fails with DATA: file,
+ * line, what was expected; with DEVICE (memory). Reads word by word, so that mistakes have lines.
+ */
 static status_t sum_factors_read(const char *path, uint32_t count, const char *whose, double **out)
 {
     SCOPED(free_at) double *weights = NULL;

@@ -64,7 +64,8 @@ static int plot_is_page(const char *path)
     return plot_has(path, &page_signature);
 }
 
-/* Fails with USAGE if `path` exists, unless forced, or a file of the same command; with DATA. */
+/* Fails with USAGE if `path` exists, unless forced, or a file of the same command, or cannot be
+ * made; with DATA if that is unknown; with DEVICE (memory). */
 static status_t plot_check_new(const char *path, enum mark mark, int force)
 {
     int is_ours = mark == MARK_RUN ? plot_is_page(path) : plot_is_picture(path);
@@ -72,8 +73,9 @@ static status_t plot_check_new(const char *path, enum mark mark, int force)
 }
 
 /* Writes a picture, table or page: as FILE.part, then renamed. An older file of the same command is
- * replaced. Fails with NO_SPACE, DATA; with USAGE where `path` is one of the files that `reads`
- * knows, or another file, unless forced. `is_before`: nothing was written, the same was there. */
+ * replaced. Fails with NO_SPACE, DATA, DEVICE; with USAGE where `path` is one of the files that
+ * `reads` knows, or another file, unless forced. `is_before`: nothing was written, the same was
+ * there. */
 static status_t plot_publish(const char *path, const struct text *text, enum mark mark, int force,
                              const struct guard *reads, int *is_before)
 {

@@ -87,7 +87,8 @@ static void volts_close(struct volts *v)
 SCOPED_END(volts_close, struct volts *)
 
 /* Opens files or patterns of one observation, or the input of a job (FILE.yaml), and appends its
- * axes, names and times as members of an object. Fails with DATA, USAGE, DEVICE (memory). */
+ * axes, names and times as members of an object. Fails with DATA, USAGE, DEVICE, STOPPED (while a
+ * child process opens files). */
 static status_t volts_open(const struct drawing *d, struct json *json, struct volts **out)
 {
     SCOPED(volts_close_at) struct volts *v = NULL;

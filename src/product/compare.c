@@ -136,10 +136,9 @@ static status_t compare_attribute_number(struct comparison *comparison, const st
     return STATUS_OK;
 }
 
-/* Compare an attribute, or a dataset's values, of one type and shape. Fail with DATA when one
- * cannot be read, not when they differ.
- *
- * A scalar. Links between scales and datasets are of other types: compare.c follows them. */
+/* Compares an attribute of both objects: type, shape, and the values of texts and numbers. Links
+ * between scales and datasets are of other types: their objects are compared. Differences are
+ * counted, and are no failure. Fails with DATA if one cannot be read; with DEVICE (memory). */
 static status_t compare_attribute(struct comparison *comparison, const struct pair *pair,
                                   const char *name)
 {

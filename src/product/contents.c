@@ -221,7 +221,7 @@ static status_t contents_value_add(hid_t file, hid_t type, const char *value, co
 
 /* contents_of_attribute(): the CRC of an attribute. contents_of_dataset(): of a dataset that is in
  * one piece of the file `fd`, or (-1) of its type and shape alone. `where` names it in messages.
- * Fail with DATA. */
+ * Fail with DATA if it is unreadable or not contiguous; with DEVICE (memory). */
 static status_t contents_of_attribute(hid_t object, const char *name, const char *where,
                                       uint32_t *out)
 {

@@ -286,7 +286,7 @@ static status_t quantised_check(const char *path, uint64_t lines, const struct p
 }
 
 /* Reads back how many bits the numbers of an open dataset of rows have, and checks the shapes of
- * the datasets beside it (product/places.h). Fails with DATA. */
+ * the datasets beside it (product/places.h). Fails with DATA, DEVICE (memory). */
 static status_t quantised_inspect(hid_t rows, const struct h5_dataset *beside,
                                   struct product *product)
 {
@@ -370,7 +370,7 @@ static status_t inspect_is_voltages(hid_t file, const char *path, int *out)
 }
 
 /* Which of our products the file says it is, if any (*is_ours). Whatever else it says makes it
- * none; what cannot be read says nothing: fails with DATA. */
+ * none; what cannot be read says nothing: fails with DATA, DEVICE (memory). */
 static status_t inspect_read_kind(hid_t file, const char *path, enum product_kind *kind,
                                   int *is_ours)
 {

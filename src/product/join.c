@@ -219,7 +219,8 @@ static void fill_close(struct join_filling *f)
     free(f->rows);
 }
 
-/* Puts in what the parts hold. Fails with DATA, NO_SPACE. */
+/* Writes the joined datasets of the parts, the counts and the CRCs into the open file. Fails with
+ * DATA, NO_SPACE, DEVICE (memory, descriptors). */
 static status_t join_fill(struct join *join, int fd, const char *path)
 {
     status_t st = STATUS_OK;
@@ -248,7 +249,8 @@ out:
     return st;
 }
 
-/* Compares what it would put in with what the file has. Fails with DATA. */
+/* Sets *is_same to whether the open file has what join_fill() would write. Fails with DATA if one
+ * cannot be read; with DEVICE (memory, descriptors). */
 static status_t join_matches(struct join *join, int fd, const char *path, int *is_same)
 {
     status_t st = STATUS_OK;
@@ -448,7 +450,8 @@ static status_t join_list_parts(struct join *join)
 }
 
 /* Opens the parts, finds along which axis they are one after the other, and where each begins.
- * Fails with USAGE, DATA. */
+ * Fails with USAGE if they do not fit, with DATA if one is unreadable; with DEVICE, STOPPED (while
+ * a child process opens files). */
 static status_t join_open(struct join *join)
 {
     for (uint32_t i = 0; i < join->count; i++) {

@@ -205,7 +205,8 @@ out:
 
 /* Copies the attributes of an object of the first part that has it, except those of scales' links,
  * after checking that the other parts have the same. Attributes of each part's own times, channels
- * and provenance may differ. Fails with USAGE, DATA. */
+ * and provenance may differ. Fails with USAGE if another differs; with DATA, NO_SPACE, DEVICE
+ * (memory). */
 static status_t join_copy_attributes(const struct join *join, const char *name, hid_t from,
                                      hid_t to)
 {
@@ -252,7 +253,7 @@ static status_t words_read_all(const struct h5_dataset *data, const char *path, 
 }
 
 /* Sets *is_alike to whether a dataset holds the same in two files; *difference says in words what
- * differs. Fails with DATA. */
+ * differs. Fails with DATA, DEVICE (memory). */
 static status_t join_compare_values(hid_t a, hid_t b, const char *name, int *is_alike,
                                     char difference[WORDS])
 {
@@ -276,7 +277,7 @@ out:
     return st;
 }
 
-/* Checks that a dataset is the same in all parts. Fails with USAGE, DATA. */
+/* Checks that a dataset is the same in all parts. Fails with USAGE if not; with DATA, DEVICE. */
 static status_t join_check_values(const struct join *join, const char *name)
 {
     char difference[WORDS] = "";
@@ -466,7 +467,8 @@ static status_t join_place_times(const struct join *join, struct join_dataset *s
 
 /* Sets *out to the length of a dataset of weights that a part does not have: to its rows, or to its
  * coarse channels, whose frequencies follow from those of the channels as in the first part that
- * has weights (`has`: how many coarse channels that one has). Fails with USAGE, DATA. */
+ * has weights (`has`: how many coarse channels that one has). Fails with USAGE if they do not; with
+ * DATA, DEVICE (memory). */
 static status_t join_count_weights(const struct join *join, uint32_t part, uint64_t has,
                                    struct join_dataset *set, uint64_t *out)
 {

@@ -381,8 +381,8 @@ static status_t voltages_put_gaps(hid_t file, const struct voltages_gaps *gaps)
     return gaps->count > 0 ? parts_put(file, &set) : STATUS_OK;
 }
 
-/* Puts all that the layout knows into a new file but the samples' values. Fails with NO_SPACE or
- * DATA. */
+/* Puts all that the layout knows into a new file but the samples' values. Fails with NO_SPACE,
+ * DATA, DEVICE (memory). */
 static status_t voltages_describe(hid_t file, const struct voltages_spec *spec)
 {
     SCOPED(h5_close_at) hid_t voltages = -1;
@@ -408,7 +408,7 @@ static status_t voltages_describe(hid_t file, const struct voltages_spec *spec)
 }
 
 /* Ends such a file, which becomes -1, and sets the place of its samples. The caller closes a file
- * that is still open after a failure. Fails with DATA, NO_SPACE. */
+ * that is still open after a failure. Fails with DATA, NO_SPACE, DEVICE (memory). */
 static status_t voltages_finish(hid_t *file, const char *path, const struct voltages_spec *spec,
                                 struct voltages_place *place)
 {

@@ -204,9 +204,8 @@ static status_t pass_plan_all(struct dedisperse_pass *p)
 }
 
 /* All that comes before its backend: plans it, of what `work` makes or (NULL) of the filterbank
- * that is there, and claims its product, or only looks (run/pass.h). Fails with USAGE, DATA.
- * Collective.
- */
+ * that is there, and claims its product, or only looks (run/pass.h). Collective. Fails with USAGE,
+ * DATA, NO_SPACE, DEVICE, STOPPED. */
 static status_t dedisperse_pass_plan_all(struct dedisperse_pass *p,
                                          const struct channelise_plan *work)
 {

@@ -52,7 +52,8 @@ out:
 }
 
 /* Rank 0, or alone, before the first pass: whether the table may be written. `is_complete`: the
- * search is. Fails with USAGE when a file is there that is not what it will be; DATA. */
+ * search is. Fails with USAGE when a file is there that is not what it will be; with DATA, DEVICE,
+ * STOPPED. */
 static status_t tables_check(const struct job_search *search, int is_complete)
 {
     status_t st = STATUS_OK;
@@ -72,7 +73,7 @@ out:
 
 /* Rank 0, when the search is complete: writes the table, unless it exists. Publishing is atomic: a
  * run that is killed before leaves it to the next. Fails with USAGE (another file exists, without
- * `force`), DATA, NO_SPACE, DEVICE (memory). */
+ * `force`), DATA, NO_SPACE, DEVICE, STOPPED. */
 static status_t tables_write(const struct job_search *search, int force)
 {
     status_t st = STATUS_OK;
@@ -155,7 +156,7 @@ static status_t run_find_left_all(MPI_Comm comm, const struct job *job,
 
 /* Loads the job, opens its archive, makes sure that nothing that is read would be written, and
  * finds what is complete. MPI_COMM_NULL: alone, and everything stays as it is. *out is for
- * run_begin_free() in any case. Fails with USAGE, DATA. Collective. */
+ * run_begin_free() in any case. Collective. Fails with USAGE, DATA, DEVICE, STOPPED. */
 static status_t run_begin_all(MPI_Comm comm, const struct run_options *options,
                               struct run_begin *out)
 {
@@ -280,7 +281,7 @@ static status_t run_plan_parts(struct run_plan *plan, const struct archive *arch
 }
 
 /* Rank 0: finds the remaining parts of a semi-coherent search, and checks the disk space for all of
- * them. Fails with USAGE, NO_SPACE, DATA. */
+ * them. Fails with USAGE, NO_SPACE, DATA, DEVICE, STOPPED. */
 static status_t run_plan_check_parts(struct grid *grid, const struct archive *archive,
                                      const struct run_options *options)
 {
@@ -394,7 +395,7 @@ static status_t run_write_table_all(MPI_Comm comm, const struct job *job, uint32
 }
 
 /* When no work is left: fails with HOLES, as the run that made the rows did, if some are NaN for
- * lack of input; with DATA. */
+ * lack of input; with DATA, DEVICE, STOPPED. */
 static status_t resume_judge_holes(const struct job *job)
 {
     SCOPED(file_close_at) int fd = -1;
@@ -484,7 +485,8 @@ static void device_carry_pass(struct device_carry *between, const struct job *jo
 }
 
 /* Checks before the first pass, if the filterbanks of all remaining dedispersions exist, that they
- * can be done, and that the disk space suffices. Collective. Fails with USAGE, NO_SPACE, DATA. */
+ * can be done, and that the disk space suffices. Collective. Fails with USAGE, NO_SPACE, DATA,
+ * DEVICE, STOPPED. */
 static status_t dedisperse_pass_check_all(MPI_Comm comm, const struct job *job,
                                           const struct run_options *options,
                                           const struct resume *skip)

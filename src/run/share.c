@@ -362,10 +362,9 @@ static status_t rate_resolve(const struct job *job, const struct archive *archiv
 }
 
 /* Ranges of every dedispersion of the job that is to be divided; filterbanks of the job's own are
- * foreseen
- * (`archive`; NULL: the input is a filterbank). Coefficients of filters are read already. Fails
- * with USAGE: more dedispersions than a job may have, a filterbank that was dedispersed coherently;
- * with DATA. */
+ * foreseen (`archive`; NULL: the input is a filterbank). Coefficients of filters are read already.
+ * Fails with USAGE: more dedispersions than a job may have, a filterbank that was dedispersed
+ * coherently; with DATA, DEVICE, STOPPED (while a child process opens it). */
 static status_t ranges_find(const struct job *job, const struct archive *archive,
                             struct job_division *out)
 {

@@ -42,7 +42,7 @@ static status_t bandpass_find(const struct verify *verify, uint64_t from, uint64
 }
 
 /* On rank 0: that the medians which a product stores, if any, are those of its rows; reads all of
- * them. Fails with DATA. */
+ * them. Fails with DATA if one differs or cannot be read; with DEVICE (memory). */
 static status_t verify_bandpass(const struct verify *verify)
 {
     const struct product *product = verify->product;

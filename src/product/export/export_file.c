@@ -90,8 +90,9 @@ status_t before_check_size(const struct before *before, const struct voltages_pl
     return STATUS_OK;
 }
 
-/* Compares bytes with those of the open file. Fails with USAGE, as before_differ() does: they are
- * not what is there; with DATA. */
+/* Compares bytes with those of the open file at an offset. Fails with USAGE, as before_differ()
+ * does: they are not what is there; with DATA if it ends before or cannot be read; with DEVICE
+ * (memory). */
 static status_t before_compare(const struct before *before, int fd, uint64_t offset,
                                const char *data, uint64_t bytes)
 {

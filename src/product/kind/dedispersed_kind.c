@@ -66,7 +66,7 @@ static status_t dedispersed_put_header(hid_t data, const struct dedispersed_spec
 }
 
 /* Write, for the kind `candidates`, the series' attributes of the root and of the provenance. Fail
- * with NO_SPACE, DATA. */
+ * with NO_SPACE, DATA, DEVICE (memory). */
 static status_t dedispersed_put_root(hid_t file, enum product_kind kind, const char *title,
                                      const struct dedispersed_spec *spec)
 {

@@ -89,7 +89,7 @@ static status_t band_read_reference(hid_t group, const struct series *series,
                     "%s: constant is %g, expected a number above 0", series->path, band->constant);
 }
 
-/* Settles `band` when the header is known, for series_open(). Fails with DATA. */
+/* Settles `band` when the header is known, for series_open(). Fails with DATA, DEVICE (memory). */
 static status_t series_read_band(struct series *series)
 {
     struct series_band *band = &series->band;

@@ -366,7 +366,7 @@ static status_t cpu_channelise_scale(channelise_t *channelise, uint32_t i, uint3
     return STATUS_OK;
 }
 
-/* As compute/channelise.h says. Fails with DEVICE (memory). */
+/* As compute/channelise.h says. */
 static void cpu_channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
 {
     struct cpu *cpu = (struct cpu *)channelise;
