@@ -619,7 +619,7 @@ static int opencl_dedisperse_fits(backend_t *backend, const struct dedisperse_sp
     struct dedisperse_table table = {0};
     struct dedisperse_shape_spans spans = {0};
     *why = "out of memory";
-    if (dedisperse_table_create(spec, &table) != STATUS_OK) {
+    if (report_failed(dedisperse_table_create(spec, &table))) {
         return 0;
     }
     struct dedisperse_shape_problem problem = dedisperse_problem_of(spec, &table);
