@@ -123,6 +123,7 @@ struct putting {
     struct chunk chunk;
     uint64_t first, count;
     const void *data;
+    int is_apart;    /* it is memory of the steps, which make the next rows elsewhere */
     status_t status; /* of rows that were put */
     int is_short;    /* for lack of slots they are waited for at once: an atomic */
     int ends_chunk;  /* then, this one, with what it counted: */

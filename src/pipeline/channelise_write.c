@@ -316,7 +316,8 @@ status_t channelising_settle(void *context)
 }
 
 /* Gives rows to the sink. Holes are seldom, and belong to whoever finishes the next rows. */
-static status_t channelising_put(struct channelising *p, uint32_t i, const struct finish_rows *rows)
+static status_t channelising_put(struct channelising *p, uint32_t i, const struct finish_rows *rows,
+                                 int is_apart)
 {
     struct putting *put = &p->putting;
     if (!put->worker || rows->holes) {
@@ -329,6 +330,7 @@ static status_t channelising_put(struct channelising *p, uint32_t i, const struc
     put->first = rows->first;
     put->count = rows->count;
     put->data = rows->data;
+    put->is_apart = is_apart;
     pool_worker_begin(put->worker, putting_run, put);
     return STATUS_OK;
 }
@@ -340,6 +342,7 @@ static status_t channelising_end_chunk(struct channelising *p, const struct chun
     if (!p->sink.end) {
         return STATUS_OK;
     }
+    TRY(put->ends_chunk ? channelising_settle(p) : STATUS_OK);
     put->ends_chunk = 1;
     put->ended = *chunk;
     memcpy(put->counts, p->counts, sizeof put->counts);
@@ -398,6 +401,7 @@ static status_t channelising_write_product(struct channelising *p, const struct 
                                .columns = streams,
                                .channels = spec->bank.nchannels};
     TRY(pipeline_get(p->pipeline, slot->out[i], &rows.data));
+    const void *const made = rows.data;
     if (plan_products_rounds(p->work, i)) {
         const struct channelise_clipped clipped = channelise_clipped(
             channelise_plan_bank_of(p->work, i)->maker, channelising_output(p->work, i),
@@ -418,6 +422,10 @@ static status_t channelising_write_product(struct channelising *p, const struct 
     if (rows.blanked > 0) {
         weights_note_blank(weigh, i, rows.blanked);
     }
+    /* Rows in the steps' memory go on beside blocks that complete none. */
+    if (rows.count + rows.cells + rows.steps.count == 0 && p->putting.is_apart) {
+        return STATUS_OK;
+    }
     TRY(channelising_settle(p));
     if (rows.cells > 0 && p->sink.flag) {
         TRY(p->sink.flag(p->sink.context, i, chunk, rows.first_cell, rows.cells, &rows.flagged));
@@ -426,7 +434,8 @@ static status_t channelising_write_product(struct channelising *p, const struct 
         TRY(p->sink.weigh(p->sink.context, i, chunk, rows.first, rows.count, rows.weights));
     }
     TRY(rows.steps.count > 0 ? p->sink.step(p->sink.context, i, chunk, &rows.steps) : STATUS_OK);
-    return rows.count > 0 && p->sink.put ? channelising_put(p, i, &rows) : STATUS_OK;
+    return rows.count > 0 && p->sink.put ? channelising_put(p, i, &rows, rows.data != made)
+                                         : STATUS_OK;
 }
 
 status_t channelising_write(void *context, void *of)

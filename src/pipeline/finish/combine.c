@@ -468,7 +468,7 @@ static status_t combine_run(void *context, struct finish_rows *rows)
     memset(step->holes, 0, (size_t)rows->count);
     finish_each(rows, rows->count * work.parts, combine_task, &work);
     rows->data = work.made;
-    finish_turn(&step->made, &step->next);
+    finish_turn(rows, &step->made, &step->next);
     rows->blanked = step->flagged == 1 ? work.blanked : 0; /* flags are counted by themselves */
     for (size_t i = 0; i < rows->count * lines && !rows->lost; i++) {
         step->weights[i] = 1;

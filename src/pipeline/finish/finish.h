@@ -156,12 +156,13 @@ static inline void finish_each(const struct finish_rows *rows, uint64_t tasks, p
     }
 }
 
-/* Exchanges *made, the memory of rows that a step has just made, and *next, so that these rows stay
- * while the next ones are made. Does nothing if *next is NULL: they need not stay. */
-static inline void finish_turn(void **made, void **next)
+/* Exchanges *made, the memory of the rows that a step has just made, if any, and *next, so that
+ * these rows stay while the next ones are made. Does nothing if *next is NULL: they need not stay.
+ */
+static inline void finish_turn(const struct finish_rows *rows, void **made, void **next)
 {
     void *last = *made;
-    if (*next) {
+    if (*next && rows->count > 0) {
         *made = *next;
         *next = last;
     }

@@ -319,7 +319,7 @@ static status_t quantise_run(void *context, struct finish_rows *rows)
         rows->first = first;
         rows->count = piece.made;
         rows->data = step->made;
-        finish_turn(&step->made, &step->next);
+        finish_turn(rows, &step->made, &step->next);
         rows->weights = step->weights;
         rows->holes = memchr(step->holes, 1, (size_t)piece.made) ? step->holes : NULL;
     }

@@ -254,13 +254,17 @@ static void psrfits_make_filler(const struct psrfits_piece *piece, uint64_t at_i
 {
     uint32_t bits = piece->form->bits;
     uint8_t *out = psrfits_filler(piece->bank);
-    for (uint64_t i = 0; i < piece->chans; i++) {
-        double sum = 0;
-        for (uint64_t row = 0; row < piece->rows; row++) {
-            uint64_t line = row * piece->form->nifs + at_if;
-            sum += psrfits_number(bits, piece->data, line * piece->chans + i);
+    double *sums = (double *)(void *)psrfits_room(piece->bank);
+    memset(sums, 0, piece->chans * sizeof *sums);
+    for (uint64_t row = 0; row < piece->rows; row++) { /* in the order of memory */
+        uint64_t line = row * piece->form->nifs + at_if;
+        for (uint64_t i = 0; i < piece->chans; i++) {
+            const uint64_t at = line * piece->chans + i;
+            sums[i] += bits == 8 ? piece->data[at] : psrfits_number(bits, piece->data, at);
         }
-        psrfits_set_number(bits, out, i, sum / (double)piece->rows);
+    }
+    for (uint64_t i = 0; i < piece->chans; i++) {
+        psrfits_set_number(bits, out, i, sums[i] / (double)piece->rows);
     }
 }
 
