@@ -335,6 +335,12 @@ static status_t channelising_put(struct channelising *p, uint32_t i, const struc
     return STATUS_OK;
 }
 
+static status_t channelising_put_weights(const struct channelising *p, uint32_t i,
+                                         const struct finish_rows *rows)
+{
+    return p->sink.weigh(p->sink.context, i, rows->chunk, rows->first, rows->count, rows->weights);
+}
+
 /* Reports that a chunk is complete: at once, or when its last rows have been put. */
 static status_t channelising_end_chunk(struct channelising *p, const struct chunk *chunk)
 {
@@ -430,12 +436,15 @@ static status_t channelising_write_product(struct channelising *p, const struct 
     if (rows.cells > 0 && p->sink.flag) {
         TRY(p->sink.flag(p->sink.context, i, chunk, rows.first_cell, rows.cells, &rows.flagged));
     }
-    if (rows.count > 0 && spec->weights.are_kept && p->sink.weigh) {
-        TRY(p->sink.weigh(p->sink.context, i, chunk, rows.first, rows.count, rows.weights));
-    }
+    /* Weights of visibilities are half as long as their rows: both are written side by side. Other
+     * writes into one file only wait for each other, and PSRFITS reads its weights there. */
+    const int is_weighed = rows.count > 0 && spec->weights.are_kept && p->sink.weigh;
+    const int is_after = p->work->products[i].visibilities != NULL;
+    TRY(is_weighed && !is_after ? channelising_put_weights(p, i, &rows) : STATUS_OK);
     TRY(rows.steps.count > 0 ? p->sink.step(p->sink.context, i, chunk, &rows.steps) : STATUS_OK);
-    return rows.count > 0 && p->sink.put ? channelising_put(p, i, &rows, rows.data != made)
-                                         : STATUS_OK;
+    TRY(rows.count > 0 && p->sink.put ? channelising_put(p, i, &rows, rows.data != made)
+                                      : STATUS_OK);
+    return is_weighed && is_after ? channelising_put_weights(p, i, &rows) : STATUS_OK;
 }
 
 status_t channelising_write(void *context, void *of)

@@ -29,8 +29,11 @@ static const char nsamples_long_name[] =
 
 void visibilities_flag(const float *weights, uint64_t count, double least, unsigned char *flags)
 {
+    /* The least float that is no less: compilers compare many floats at a time. */
+    float bound = (float)least;
+    bound = (double)bound < least ? nextafterf(bound, INFINITY) : bound;
     for (uint64_t i = 0; i < count; i++) {
-        flags[i] = !(weights[i] > 0 && (double)weights[i] >= least);
+        flags[i] = !((weights[i] > 0) & (weights[i] >= bound));
     }
 }
 
