@@ -412,17 +412,21 @@ static void slot_put(void *context, uint32_t thread, uint64_t at, uint64_t bytes
     slot->ingest->ops->put(slot->ingest, thread, slot->in, at, bytes);
 }
 
-/* Begins to ingest a slot's samples; sets slot->is_begun if they are on their way. */
-static status_t channelising_begin(const struct channelising *p, struct slot *slot)
+/* Begins to ingest `count` of a slot's samples, from number `skip` on; sets slot->is_begun if they
+ * are on their way. */
+static status_t channelising_begin(const struct channelising *p, struct slot *slot, uint64_t skip,
+                                   uint64_t count)
 {
     const struct reader_pieces pieces = {.context = slot,
                                          .piece = INGEST_PIECE,
                                          .threads = p->fillers,
+                                         .skip = skip,
+                                         .all = slot->nsamples,
                                          .room = slot_room,
                                          .put = slot_put};
     slot->ingest = p->ingest;
     TRY(p->ingest->ops->begin(p->ingest, slot->in));
-    return reader_ingest_begin(p->reader, slot->slab, slot->first_sample, slot->nsamples, &pieces,
+    return reader_ingest_begin(p->reader, slot->slab, slot->first_sample + skip, count, &pieces,
                                &slot->is_begun);
 }
 
@@ -435,7 +439,7 @@ static status_t channelising_tend(void *context)
     struct slot *next = p->has_looked ? NULL : pipeline_next(p->pipeline);
     if (next) {
         p->has_looked = 1;
-        TRY_OUT(channelising_begin(p, next));
+        TRY_OUT(channelising_begin(p, next, 0, next->nsamples));
     }
     TRY_OUT(p->ingest->ops->carry(p->ingest));
 out:
@@ -481,19 +485,26 @@ out:
     return st;
 }
 
-/* Likewise, to the device while they are read; those that cannot be, as above. */
+/* Likewise, to the device while they are read: of each file that has some. Those that cannot be, as
+ * above. */
 static status_t channelising_ingest(void *context, void *of)
 {
     struct channelising *p = context;
     struct slot *slot = of;
-    int is_done = 0;
-    TRY(slot->is_begun ? STATUS_OK : channelising_begin(p, slot));
-    if (slot->is_begun) {
-        slot->is_begun = 0;
-        p->has_looked = 0;
-        TRY(reader_ingest_end(p->reader, channelising_tend, p, &is_done));
-        TRY(p->ingest->ops->end(p->ingest, slot->in, is_done));
+    int is_done = 1;
+    for (uint64_t at = 0, part = 0; is_done && at < slot->nsamples; at += part) {
+        part = slot->is_begun ? slot->nsamples
+                              : reader_ingest_most(p->work->archive, slot->slab,
+                                                   slot->first_sample + at, slot->nsamples - at);
+        TRY(slot->is_begun ? STATUS_OK : channelising_begin(p, slot, at, part));
+        is_done = 0;
+        if (slot->is_begun) {
+            slot->is_begun = 0;
+            p->has_looked = at + part < slot->nsamples; /* the next block comes after this one */
+            TRY(reader_ingest_end(p->reader, channelising_tend, p, &is_done));
+        }
     }
+    TRY(p->ingest->ops->end(p->ingest, slot->in, is_done));
     return is_done ? STATUS_OK : channelising_read(p, slot);
 }
 

@@ -182,7 +182,8 @@ static void assert_range(struct fixture *f, const struct sink *sink, uint64_t fi
 static int begin(struct fixture *f, uint64_t first, uint64_t count, struct sink *sink)
 {
     int begun = -1;
-    const struct reader_pieces pieces = sink_pieces(sink);
+    struct reader_pieces pieces = sink_pieces(sink);
+    pieces.all = count;
     assert_int_equal(reader_ingest_begin(f->reader, f->slab, first, count, &pieces, &begun),
                      STATUS_OK);
     return begun;
@@ -310,6 +311,39 @@ static void another_file(void **state)
     unlink(second);
 }
 
+/* A range in two files comes of one after the other. */
+static void across_files(void **state)
+{
+    static const char *const axes[] = {"time,pol", "pol,time"};
+    static const uint64_t behind[] = {1, COUNT / 3}; /* of the range, in the second file */
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct fixture f = fixture_open_axes(0, THREADS, 2, axes[i / 2]);
+        struct sink *sink = sink_make(0);
+        struct reader_pieces pieces = sink_pieces(sink);
+        const uint64_t first = STEPS + behind[i % 2] - COUNT;
+        unsigned tended = 0;
+        assert_true(reader_ingests_all(f.archive, f.slab));
+        pieces.all = COUNT;
+        for (uint64_t part = 0; pieces.skip < COUNT; pieces.skip += part) {
+            int begun = 0;
+            int done = 0;
+            part = reader_ingest_most(f.archive, f.slab, first + pieces.skip, COUNT - pieces.skip);
+            assert_int_equal(part, pieces.skip == 0 ? COUNT - behind[i % 2] : behind[i % 2]);
+            assert_int_equal(
+                reader_ingest_begin(f.reader, f.slab, first + pieces.skip, part, &pieces, &begun),
+                STATUS_OK);
+            assert_true(begun);
+            assert_int_equal(reader_ingest_end(f.reader, tend, &tended, &done), STATUS_OK);
+            assert_true(done);
+        }
+        assert_range(&f, sink, first);
+        sink_free(sink);
+        fixture_close(&f);
+        unlink(second);
+    }
+}
+
 /* Blocks of each polarisation lie apart in the file. */
 static void blocks_apart(void **state)
 {
@@ -351,7 +385,6 @@ static void what_is_not_fit(void **state)
     struct sink *sink = sink_make(0);
     struct fixture f = fixture_open(0, THREADS);
     (void)state;
-    assert_false(begin(&f, 0, 1000, sink)); /* too little */
     struct reader_pieces narrow = sink_pieces(sink);
     int begun = 1;
     narrow.piece = POLS - 1; /* no time step fits a piece */
@@ -365,6 +398,7 @@ static void what_is_not_fit(void **state)
     f = fixture_open(1 << 16, THREADS); /* in chunks */
     assert_false(begin(&f, 0, COUNT, sink));
     assert_int_equal(reader_can_ingest(f.archive, f.slab), 0);
+    assert_int_equal(reader_ingests_all(f.archive, f.slab), 0);
     fixture_close(&f);
     assert_int_equal(atomic_load(&sink->rooms), 0);
     sink_free(sink);
@@ -375,8 +409,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_behind_the_other), cmocka_unit_test(blocks_apart),
         cmocka_unit_test(piece_that_fails),     cmocka_unit_test(piece_that_fails_under_another),
-        cmocka_unit_test(another_file),         cmocka_unit_test(carrier_that_fails),
-        cmocka_unit_test(what_is_not_fit)};
+        cmocka_unit_test(another_file),         cmocka_unit_test(across_files),
+        cmocka_unit_test(carrier_that_fails),   cmocka_unit_test(what_is_not_fit)};
     int fd = mkstemp(path);
     if (fd < 0) {
         return 1;

@@ -401,7 +401,6 @@ status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t firs
 }
 
 enum {
-    LEAST_BYTES = 4 << 20, /* from here on, several threads read */
     LEAST_PIECE = 64 << 10,
     PIECES_A_THREAD = 4, /* so that threads end together */
     MOST_INGESTS = 2
@@ -451,7 +450,7 @@ static status_t ingest_piece(const void *context, uint32_t thread, uint64_t unit
                   run->file_offset + piece * run->piece_bytes +
                       (block * run->stored + from - begin) * slab->width,
                   out, (end - from) * slab->width));
-    to->put(to->context, thread - 1, (slot * ingesting->count + from - first) * slab->width,
+    to->put(to->context, thread - 1, (slot * to->all + to->skip + from - first) * slab->width,
             (end - from) * slab->width);
     return STATUS_OK;
 }
@@ -465,8 +464,8 @@ static struct reader_strip ingest_find(const reader_t *reader, const struct slab
     const struct reader_ingests *all = reader->ingests;
     uint32_t under_way = all->begun - all->ended;
     int is_possible = reader->threads > 1 && reader->threads - 1 <= to->threads &&
-                      slab_bytes(slab, count) >= LEAST_BYTES && under_way < MOST_INGESTS &&
-                      slab->width <= to->piece && !lost_find(&archive->losses.lost, first, count);
+                      under_way < MOST_INGESTS && slab->width <= to->piece &&
+                      !lost_find(&archive->losses.lost, first, count);
     struct reader_strip found = is_possible ? reader_find_strip(archive, slab, first, count)
                                             : (struct reader_strip){.run = NULL};
     if (under_way > 0 && found.run && found.run->path != reader->path) {

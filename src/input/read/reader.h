@@ -132,10 +132,15 @@ status_t reader_unmap(struct reader_mapped *mapped);
  * apart. */
 uint64_t reader_packets_bytes(const struct packets *packets, uint64_t samples, uint32_t threads);
 
-/* Returns whether each part stores its samples as the slab has them, in pieces of a file (a
- * recorder's blocks, or one dataset) with at least 64 KiB of each block of the slab. Then samples
- * without gaps can be ingested. */
+/* reader_can_ingest(): returns whether each part stores its samples as the slab has them, in pieces
+ * of a file (a recorder's blocks, or one dataset) with at least 64 KiB of each block of the slab.
+ * Then samples without gaps can be ingested. reader_ingests_all(): whether all can, none being in a
+ * gap. reader_ingest_most(): of samples first .. first + count - 1, how many from the first on one
+ * ingest can take, since they are in one file; 0: none. */
 int reader_can_ingest(const struct archive *archive, const struct slab *slab);
+int reader_ingests_all(const struct archive *archive, const struct slab *slab);
+uint64_t reader_ingest_most(const struct archive *archive, const struct slab *slab, uint64_t first,
+                            uint64_t count);
 
 /* The same samples in pieces, filled by threads beside the caller's. room() sets *out to where a
  * thread puts its next piece, of up to `piece` bytes; put() reports that bytes at .. at + bytes - 1
@@ -143,18 +148,17 @@ int reader_can_ingest(const struct archive *archive, const struct slab *slab);
 struct reader_pieces {
     void *context;
     uint64_t piece;
-    uint32_t threads; /* that may fill pieces, numbered from 0 on */
+    uint32_t threads;   /* that may fill pieces, numbered from 0 on */
+    uint64_t skip, all; /* the samples are number skip .. of `all` in the slab */
     status_t (*room)(void *context, uint32_t thread, void **out);
     void (*put)(void *context, uint32_t thread, uint64_t at, uint64_t bytes);
 };
 
-/* Sets the reader's threads to work: they put samples first .. first + count - 1 of the
- * observation, as a slab has them, in pieces. `slab` and to->context must outlive the ingest; *to
- * is copied. Sets *begun = 1; 0, and does nothing, when the samples are not in pieces of one file,
- * are not all there, or are less than 4 MiB; when the reader has no threads beside the caller's, or
- * more than to->threads; when two ingests are under way, or one of another file. Fails with DATA
- * (the file is missing, unreadable or has changed), DEVICE (memory, descriptors, threads): none is
- * begun. */
+/* Sets the reader's threads to work. `slab` and to->context must outlive the ingest; *to is copied.
+ * Sets *begun = 0, and does nothing, when the samples are not in pieces of one file, or not all
+ * there; when the reader has no threads beside the caller's, or more than
+ * to->threads; when two ingests are under way, or one of another file. Fails with DATA, or DEVICE.
+ */
 status_t reader_ingest_begin(reader_t *reader, const struct slab *slab, uint64_t first,
                              uint64_t count, const struct reader_pieces *to, int *begun);
 /* Ends the ingest that was begun first: calls tend(context) over and over until all its pieces are

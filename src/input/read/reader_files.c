@@ -418,6 +418,25 @@ int reader_can_ingest(const struct archive *archive, const struct slab *slab)
     return 1;
 }
 
+uint64_t reader_ingest_most(const struct archive *archive, const struct slab *slab, uint64_t first,
+                            uint64_t count)
+{
+    const struct reader_strip found = strip_find(archive, slab, first, 1);
+    return strip_is_long(&found, slab)
+               ? min_u64(count, found.run->pieces * found.run->steps - found.first)
+               : 0;
+}
+
+int reader_ingests_all(const struct archive *archive, const struct slab *slab)
+{
+    uint64_t at = archive->first_sample;
+    uint64_t left = archive->samples;
+    for (uint64_t most = 1; left > 0 && most > 0; left -= most, at += most) {
+        most = reader_ingest_most(archive, slab, at, left);
+    }
+    return left == 0 && archive->losses.ngaps + archive->losses.nstream_gaps == 0;
+}
+
 status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                     struct reader_mapped *out)
 {
