@@ -20,7 +20,8 @@ struct ingest {
 };
 
 enum {
-    INGEST_PIECE = 2 << 20,   /* bytes of a piece, at most */
+    PINNED_PAGE = 2 << 20,    /* bytes: NVIDIA's pinned memory has whole ones */
+    INGEST_PIECE = 2 << 20,   /* of a piece, at most */
     INGEST_EACH = 2,          /* pieces that a thread has */
     INGEST_LEAST_THREADS = 3, /* fewer read no faster into pieces than into blocks */
     INGEST_MOST_THREADS = 15  /* more do not fill a link sooner */

@@ -34,37 +34,11 @@ struct range {
     int64_t *zero; /* [streams] of a block: see range_was_made_of_some() */
 };
 
-/* Whether sums of a bank can leave the range of floats at all. */
-static int range_matters_of(const struct channelise_plan *work, uint32_t number)
-{
-    const struct channelise_plan_bank *bank = &work->banks[number];
-    const struct sample_type *type = &sample_types[work->seen->format];
-    double sum = 0;
-    double most = 0;
-    uint64_t integrate = 1;
-    for (uint64_t i = 0; i < bank->samples_per_spectrum * bank->channelise.taps; i++) {
-        double size = fabs(bank->folded[i]);
-        sum += size;
-        most = size > most ? size : most;
-    }
-    for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        const struct job_product *product = &work->job->products[i];
-        integrate = max_u64(integrate, plan_ifs_output(product).integrate * product->average);
-    }
-    double volts = 2 * ldexp(1, (int)type->bits - 1) * sum;
-    volts *= work->beams ? work->seen->nselected[AXIS_STATION] : 1;
-    return volts * volts * (double)integrate > FLT_MAX / 4 || most * most < 0x1p-80;
-}
-
 status_t range_create(const struct channelise_plan *work, range_t **out)
 {
     range_t *range = NULL;
-    int matters = sample_types[work->seen->format].is_float;
-    for (uint32_t i = 0; i < work->nbanks && !matters; i++) {
-        matters = range_matters_of(work, i);
-    }
     *out = NULL;
-    if (!matters) {
+    if (!plan_products_may_leave_range(work)) {
         return STATUS_OK;
     }
     TRY(memory_zeroed(1, sizeof *range, "the range of power", &range));

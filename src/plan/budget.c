@@ -25,7 +25,8 @@ status_t budget_measure_group(const struct channelise_plan *work, struct budget_
     /* The host reads no samples, unless they are floats (pipeline/channelise_write.c). */
     *out = (struct budget_group){.streams = work->chunking.group_streams,
                                  .is_ingested = backend_abilities(work->backend)->ingests &&
-                                                !sample_types[work->seen->format].is_float};
+                                                !sample_types[work->seen->format].is_float,
+                                 .is_whole = 1};
     struct slab *slab = NULL;
     TRY(slab_create(work->archive, stream_range(0, work->archive->nstreams), &slab));
     const uint64_t once = slab_bytes(slab, 1);
@@ -36,6 +37,7 @@ status_t budget_measure_group(const struct channelise_plan *work, struct budget_
         out->read_bytes += slab_bytes(slab, 1);
         out->is_ingested = out->is_ingested && slab->width <= INGEST_PIECE &&
                            reader_can_ingest(work->archive, slab);
+        out->is_whole = out->is_whole && reader_ingests_all(work->archive, slab);
         out->step_bytes = max_u64(out->step_bytes, slab_bytes(slab, 1));
         if (slab->width < slab->inner_bytes) {
             out->bounce_bytes =
@@ -268,6 +270,32 @@ uint64_t budget_block_bytes(const struct channelise_plan *work, const struct bud
            budget_stage_bytes(work, group, spectra, MEMORY_HOST);
 }
 
+enum { COUNTS_BYTES = 64 << 10 };
+
+static uint64_t budget_pages(uint64_t bytes)
+{
+    return ceil_div_u64(bytes, PINNED_PAGE) * PINNED_PAGE;
+}
+
+uint64_t budget_pinned_bytes(const struct channelise_plan *work, const struct budget_group *group)
+{
+    const uint64_t block = work->chunking.block_spectra;
+    const uint64_t in = group->step_bytes * channelise_plan_most_samples(work, block);
+    const int is_sure = work->fillers > 0 && group->is_whole && !work->shows_missing &&
+                        work->job->on_bad != ON_BAD_NAN;
+    /* Numbers of missing samples are behind these, or apart where pieces are. */
+    uint64_t one = budget_slot_bytes(work, group, block, MEMORY_HOST) - in;
+    one += work->fillers > 0 ? PINNED_PAGE + budget_pages(is_sure ? 0 : in)
+                             : budget_pages(in + COUNTS_BYTES);
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        const uint64_t rows = channelise_plan_rows(work, i, block);
+        const uint64_t made = rows * plan_products_made_bytes(work, i, group->streams);
+        const uint64_t squares = rows * plan_products_squares_bytes(work, i, group->streams);
+        one += budget_pages(made) - made + budget_pages(squares) - squares;
+    }
+    return work->chunking.slots * one;
+}
+
 /* The most of all files, in bytes; 0 if they have none. */
 struct budget_files {
     uint64_t ways;       /* to samples */
@@ -396,13 +424,15 @@ uint64_t budget_stated(const struct job *job, enum backend_kind backend, uint32_
                        uint64_t bytes)
 {
     /* Open MPI 4.1 with 1 to 8 ranks by shared memory, TCP or UCX: 7 to 8 MiB, a process alone 5;
-     * the libraries of OpenCL 12 MiB (PoCL); stacks of threads 30 KiB. Heaps have gaps. */
-    enum { OWN = 9 << 20, DRIVERS = 14 << 20, THREAD = 64 << 10, GAPS = 128 /* a part of all */ };
+     * the libraries of OpenCL 12 MiB (PoCL), NVIDIA's driver with a device open 40; stacks of
+     * threads 30 KiB. Heaps have gaps: a 128th of all. */
+    enum { OWN = 9 << 20, LIBRARIES = 14 << 20, DRIVER = 56 << 20, THREAD = 64 << 10, GAPS = 128 };
     const uint64_t counted = bytes - BUDGET_BASE_BYTES;
     uint64_t own = OWN + (uint64_t)threads * THREAD + counted / GAPS;
-    own += budget_looks_for_device(job) ? DRIVERS : 0;
-    return counted + (backend_abilities(backend)->has_device ? BUDGET_BASE_BYTES
-                                                             : min_u64(own, BUDGET_BASE_BYTES));
+    own += backend_abilities(backend)->has_device ? DRIVER
+           : budget_looks_for_device(job)         ? LIBRARIES
+                                                  : 0;
+    return counted + min_u64(own, BUDGET_BASE_BYTES);
 }
 
 /* Returns the units of the smallest block. */

@@ -17,7 +17,8 @@ struct budget_group {
     uint64_t bounce_bytes; /* that the reader needs to cut time steps */
     uint64_t read_bytes;   /* of a time step, by all groups together; */
     int reads_twice;       /* some of them by several; beams always do so */
-    int is_ingested;       /* samples can go to the device while they are read */
+    int is_ingested;       /* samples can go to the device while they are read; */
+    int is_whole;          /* none of them is missing in the files, so that all do */
     uint64_t overlaps;     /* spectra of a chunk, at least, for what neighbours share */
 };
 
@@ -38,6 +39,9 @@ uint64_t budget_slot_bytes(const struct channelise_plan *work, const struct budg
                            uint64_t spectra, enum stage_memory memory);
 uint64_t budget_block_bytes(const struct channelise_plan *work, const struct budget_group *group,
                             uint64_t spectra);
+/* Returns bytes likewise of all sets of buffers for the blocks of `work` beside a device: whole
+ * pages of pinned memory, but none for samples that are surely ingested. */
+uint64_t budget_pinned_bytes(const struct channelise_plan *work, const struct budget_group *group);
 
 /* Settles work->cache_bytes, for chunks of datasets, and work->unpackers, the threads that
  * decompress them: as many as fit an eighth of `memory` (bytes), 1 .. work->threads. The cache
@@ -58,8 +62,8 @@ uint64_t budget_fixed_bytes(const struct channelise_plan *work);
 uint64_t budget_end_bytes(const struct channelise_plan *work);
 
 /* Returns the bytes that a rank is planned to take, of `bytes` that were counted for a cut with
- * BUDGET_BASE_BYTES. In the place of these it takes the program's own memory, as measured, with a
- * reserve, if that is less and the backend has no device. */
+ * BUDGET_BASE_BYTES. In the place of these it takes the program's own memory and that of drivers,
+ * as measured, with a reserve, if that is less. */
 uint64_t budget_stated(const struct job *job, enum backend_kind backend, uint32_t threads,
                        uint64_t bytes);
 

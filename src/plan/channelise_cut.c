@@ -564,9 +564,22 @@ static void cut_settle_blocks(struct channelise_plan *work, const struct budget_
     cut_settle_ingest(work, group);
     cut_settle_writers(work);
     cut_settle_slots(work, group, memory);
-    work->memory_bytes =
-        max_u64(work->memory_bytes - cut_unused_bytes(work, group), budget_end_bytes(work));
-    work->memory_bytes = budget_stated(work->job, work->backend, work->threads, work->memory_bytes);
+}
+
+status_t channelise_cut_state(struct channelise_plan *work)
+{
+    struct budget_group group;
+    TRY(budget_measure_group(work, &group));
+    work->fillers = work->is_bank && plan_products_may_leave_range(work) ? 0 : work->fillers;
+    uint64_t bytes = work->memory_bytes - cut_unused_bytes(work, &group);
+    if (backend_abilities(work->backend)->has_device) {
+        bytes += budget_pinned_bytes(work, &group) -
+                 work->chunking.slots *
+                     budget_slot_bytes(work, &group, work->chunking.block_spectra, MEMORY_HOST);
+    }
+    work->memory_bytes = budget_stated(work->job, work->backend, work->threads,
+                                       max_u64(bytes, budget_end_bytes(work)));
+    return STATUS_OK;
 }
 
 status_t channelise_cut(struct channelise_plan *work, const struct chunking *begun)

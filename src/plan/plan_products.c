@@ -9,6 +9,7 @@
 #include "product/kind/bank_axes.h"
 
 #include <errno.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -570,6 +571,37 @@ uint64_t plan_products_weights(const struct channelise_plan *work, uint32_t i, u
     const struct product_spec *spec = &work->products[i].spec;
     return spec->flag.is_on ? plan_products_lines(work, i, streams)
                             : chunk_share(&work->chunking, ifs_weights(spec), streams);
+}
+
+/* Whether sums of a bank can leave the range of floats at all. */
+static int plan_may_leave_range(const struct channelise_plan *work, uint32_t number)
+{
+    const struct channelise_plan_bank *bank = &work->banks[number];
+    const struct sample_type *type = &sample_types[work->seen->format];
+    double sum = 0;
+    double most = 0;
+    uint64_t integrate = 1;
+    for (uint64_t i = 0; i < bank->samples_per_spectrum * bank->channelise.taps; i++) {
+        double size = fabs(bank->folded[i]);
+        sum += size;
+        most = size > most ? size : most;
+    }
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        const struct job_product *product = &work->job->products[i];
+        integrate = max_u64(integrate, plan_ifs_output(product).integrate * product->average);
+    }
+    double volts = 2 * ldexp(1, (int)type->bits - 1) * sum;
+    volts *= work->beams ? work->seen->nselected[AXIS_STATION] : 1;
+    return volts * volts * (double)integrate > FLT_MAX / 4 || most * most < 0x1p-80;
+}
+
+int plan_products_may_leave_range(const struct channelise_plan *work)
+{
+    int may = sample_types[work->seen->format].is_float;
+    for (uint32_t i = 0; i < work->nbanks && !may; i++) {
+        may = plan_may_leave_range(work, i);
+    }
+    return may;
 }
 
 int plan_products_outrun_writer(const struct channelise_plan *work)

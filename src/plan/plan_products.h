@@ -46,6 +46,9 @@ int plan_products_rounds(const struct channelise_plan *work, uint32_t i);
 uint64_t plan_products_lines(const struct channelise_plan *work, uint32_t i, uint32_t streams);
 /* Returns the weights of a row of product i that `streams` streams make; 0 if it has none. */
 uint64_t plan_products_weights(const struct channelise_plan *work, uint32_t i, uint32_t streams);
+/* Returns whether power of the bank's products may leave the range of floats: then it is looked at
+ * beside its samples, which the host needs. Call while `work` has its coefficients. */
+int plan_products_may_leave_range(const struct channelise_plan *work);
 /* Returns whether enough threads compute to wait for the one thread that finishes and writes rows.
  */
 int plan_products_outrun_writer(const struct channelise_plan *work);

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/report.h"
+#include "compute/device_side.h"
 #include "input/archive.h"
 #include "input/open.h"
 #include "plan/budget.h"
@@ -199,7 +200,8 @@ static void the_program_is_counted_as_measured(void **state)
                            : many >= one + 63 * 30 * 1024 && looks >= one + 12 * MIB);
         assert_true(many <= all && looks <= all);
         if (backend_abilities(BACKEND_OPENCL)->has_device) {
-            assert_int_equal(budget_stated(p.job, BACKEND_OPENCL, 1, all), all);
+            const uint64_t driver = budget_stated(p.job, BACKEND_OPENCL, 1, all);
+            assert_in_range(driver, min_u64(one + 40 * MIB, all), min_u64(one + 60 * MIB, all));
         }
     }
     planned_end(&p);
@@ -429,6 +431,12 @@ static void blocks_behind_filters_outweigh_what_they_share(void **state)
     }
 }
 
+/* Pinned memory has whole pages. */
+static uint64_t pages(uint64_t bytes)
+{
+    return ceil_div_u64(bytes, PINNED_PAGE) * PINNED_PAGE;
+}
+
 /* Rows that only a device's stages read are not in the host's memory: a longer block takes more
  * only for its samples and rows. */
 static void what_stays_on_a_device_is_not_the_hosts(void **state)
@@ -445,12 +453,13 @@ static void what_stays_on_a_device_is_not_the_hosts(void **state)
         const uint64_t block = p.work->chunking.block_spectra;
         assert_int_equal(block, i ? 1600 : 160);
         bytes[i] = p.work->memory_bytes;
-        buffers[i] = channelise_plan_most_samples(p.work, block) * POLS +
-                     block * POLS * 64 * 2 * sizeof(float);
+        buffers[i] = pages(channelise_plan_most_samples(p.work, block) * POLS) +
+                     pages(block * POLS * 64 * 2 * sizeof(float));
         planned_end(&p);
     }
     const uint64_t slots = backend_abilities(BACKEND_OPENCL)->slots;
-    assert_int_equal(bytes[1] - bytes[0], slots * (buffers[1] - buffers[0]));
+    const uint64_t more = slots * (buffers[1] - buffers[0]);
+    assert_in_range(bytes[1] - bytes[0], more, more + more / 64);
 }
 
 /* A job on a device, of an archive of `samples` samples in time order or pol by pol. */
@@ -460,6 +469,9 @@ struct device_job {
     uint32_t channels, taps;
     const char *products;
 };
+
+static uint64_t told, sample_buffers; /* bytes of a rank; of these for samples, all sets together */
+static const char *more_of_input = "";
 
 /* Spectra of a chunk, and how many threads fill pieces. */
 static uint64_t device_chunk(const struct device_job *of, uint32_t threads, uint32_t *fillers)
@@ -472,10 +484,10 @@ static uint64_t device_chunk(const struct device_job *of, uint32_t threads, uint
         small_archive_write(path, POLS, of->samples, 0);
     }
     snprintf(text, sizeof text,
-             "input: {files: %s, layout: {dataset: /x, axes: '%s', sample_rate_hz: 1e6}}\n"
+             "input: {files: %s, layout: {dataset: /x, axes: '%s', sample_rate_hz: 1e6%s}}\n"
              "channelise: {channels: %u, taps: %u}\nproducts: [%s]\n",
-             path, of->is_time_first ? "time,pol" : "pol,time", of->channels, of->taps,
-             of->products);
+             path, of->is_time_first ? "time,pol" : "pol,time", more_of_input, of->channels,
+             of->taps, of->products);
     assert_int_equal(job_parse("job.yaml", text, strlen(text), NULL, 0, &p.job), STATUS_OK);
     assert_int_equal(archive_open(p.job, &p.archive), STATUS_OK);
     assert_int_equal(
@@ -483,6 +495,9 @@ static uint64_t device_chunk(const struct device_job *of, uint32_t threads, uint
         STATUS_OK);
     uint64_t chunk = p.work->chunking.chunk_spectra;
     *fillers = p.work->fillers;
+    told = p.work->memory_bytes;
+    sample_buffers = backend_abilities(BACKEND_OPENCL)->slots * POLS *
+                     channelise_plan_most_samples(p.work, p.work->chunking.block_spectra);
     planned_end(&p);
     small_archive_write(path, SAMPLES, POLS, 0);
     return chunk;
@@ -512,6 +527,32 @@ static void chunks_that_are_ingested_are_long(void **state)
     const struct device_job same_rows = {many, 0, 64, 8, spectra};
     assert_int_equal(device_chunk(&long_rows, 16, &fillers),
                      device_chunk(&same_rows, 16, &fillers));
+}
+
+/* Samples in pieces have no buffers of the host: only those that may have to be read there do. */
+static void what_is_ingested_is_in_no_buffers(void **state)
+{
+    (void)state;
+    uint32_t fillers = 0;
+    const struct device_job job = {many, 1, 64, 8, power};
+    if (!backend_abilities(BACKEND_OPENCL)->ingests) {
+        skip();
+    }
+    (void)device_chunk(&job, 2, &fillers);
+    assert_int_equal(fillers, 0);
+    const uint64_t as_read = told;
+    assert_true(as_read > sample_buffers);
+    for (uint32_t threads = 4; threads <= 16; threads *= 2) {
+        (void)device_chunk(&job, threads, &fillers);
+        assert_int_equal(fillers, threads - 1);
+        const uint64_t left = as_read - sample_buffers + fillers * (uint64_t)4 * MIB;
+        assert_in_range(told, left - 10 * MIB, left + 4 * MIB);
+    }
+    more_of_input = ", missing_value: -128";
+    (void)device_chunk(&job, 4, &fillers);
+    more_of_input = "";
+    assert_int_equal(fillers, 3);
+    assert_true(told >= as_read + 12 * MIB);
 }
 
 /* Nor do threads change chunks there: they are different on machines of one run. */
@@ -722,6 +763,7 @@ int main(void)
         cmocka_unit_test(blocks_behind_filters_outweigh_what_they_share),
         cmocka_unit_test(what_stays_on_a_device_is_not_the_hosts),
         cmocka_unit_test(chunks_that_are_ingested_are_long),
+        cmocka_unit_test(what_is_ingested_is_in_no_buffers),
         cmocka_unit_test(threads_change_no_chunk_of_a_device),
         cmocka_unit_test(short_observations_fit_what_they_need),
         cmocka_unit_test(writers_take_what_is_left),

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { HUGE_PAGE = 2 << 20, PAGE = 4096 /* the smallest of any machine */, MOST_THREADS = 8 };
+enum { PAGE = 4096 /* the smallest of any machine */, MOST_THREADS = 8 };
 
 struct pages {
     char *first;
@@ -37,28 +37,28 @@ static void pages_touch(void *context, uint32_t thread, uint64_t part)
 /* Allocates whole huge pages; NULL: no memory. */
 static void *pages_take(uint64_t bytes)
 {
-    size_t all = (size_t)bytes + HUGE_PAGE;
+    size_t all = (size_t)bytes + PINNED_PAGE;
     char *got = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (got == MAP_FAILED) {
         return NULL;
     }
-    size_t before = (HUGE_PAGE - (size_t)((uintptr_t)got % HUGE_PAGE)) % HUGE_PAGE;
+    size_t before = (PINNED_PAGE - (size_t)((uintptr_t)got % PINNED_PAGE)) % PINNED_PAGE;
     if (before > 0) {
         munmap(got, before);
     }
-    if (before < HUGE_PAGE) {
-        munmap(got + before + bytes, HUGE_PAGE - before);
+    if (before < PINNED_PAGE) {
+        munmap(got + before + bytes, PINNED_PAGE - before);
     }
     (void)madvise(got + before, (size_t)bytes, MADV_HUGEPAGE);
     struct pages pages = {got + before, bytes};
-    pool_each(bytes > 4 * HUGE_PAGE ? MOST_THREADS : 1, MOST_THREADS, pages_touch, &pages);
+    pool_each(bytes > 4 * PINNED_PAGE ? MOST_THREADS : 1, MOST_THREADS, pages_touch, &pages);
     return got + before;
 }
 
 static cl_int pinned_show(cl_context context, uint64_t bytes, struct pinned *out)
 {
     cl_int error = CL_OUT_OF_HOST_MEMORY;
-    out->page_bytes = ceil_div_u64(bytes, HUGE_PAGE) * HUGE_PAGE;
+    out->page_bytes = ceil_div_u64(bytes, PINNED_PAGE) * PINNED_PAGE;
     out->pages = out->host = pages_take(out->page_bytes);
     if (out->pages) {
         out->memory = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,

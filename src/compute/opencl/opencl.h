@@ -5,9 +5,6 @@
 #include "compute/backend_ops.h"
 #include "compute/opencl/program.h"
 
-/* Memory of the host that a driver and its compiler take. */
-enum { DRIVER_BYTES = 64 << 20 };
-
 struct opencl {
     struct backend base;
     device_t *device;

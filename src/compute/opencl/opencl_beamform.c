@@ -272,7 +272,7 @@ static uint64_t beam_weight_bytes(const struct between_spec *spec)
 
 static uint64_t opencl_beamform_bytes(const struct between_spec *spec)
 {
-    return DRIVER_BYTES + RUNS * beam_turn_bytes(spec) + beam_weight_bytes(spec);
+    return RUNS * beam_turn_bytes(spec) + beam_weight_bytes(spec);
 }
 
 static uint64_t opencl_beamform_device_bytes(const struct between_spec *spec)

@@ -467,7 +467,7 @@ static status_t opencl_correlate_run(correlate_t *correlate, buffer_t *in_buffer
 
 static uint64_t opencl_correlate_bytes(const struct correlate_spec *spec)
 {
-    return DRIVER_BYTES + correlate_groups_bytes(spec) +
+    return correlate_groups_bytes(spec) +
            (spec->is_turned ? 2 * correlate_turns_bytes(spec, spec->max_spectra) : 0);
 }
 

@@ -540,7 +540,7 @@ static uint64_t opencl_filter_bytes(const struct filter_spec *spec)
                                filter_table_extra(spec, shape.length) +
                                shape.length * sizeof(uint32_t)
                          : 4 * sizeof(float) * (uint64_t)(spec->taps + spec->decimate);
-    return DRIVER_BYTES + table + spec->nstreams * sizeof(struct filter_stream);
+    return table + spec->nstreams * sizeof(struct filter_stream);
 }
 
 static uint64_t opencl_filter_device_bytes(const struct filter_spec *spec)

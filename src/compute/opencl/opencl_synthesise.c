@@ -699,7 +699,7 @@ static status_t opencl_synthesise_run(void *synthesise, buffer_t *in_buffer,
 
 static uint64_t opencl_synthesise_bytes(const struct synthesise_spec *spec)
 {
-    return DRIVER_BYTES + synthesise_length(spec) * sizeof(float) +
+    return synthesise_length(spec) * sizeof(float) +
            (uint64_t)spec->nstreams * spec->channels * 2 * sizeof(cl_ulong);
 }
 

@@ -524,7 +524,7 @@ static uint64_t opencl_dedisperse_bytes(const struct dedisperse_spec *spec)
     uint64_t rows = steps ? steps->nsteps : spec->delays->ndms;
     uint64_t table = rows * (spec->delays->nchannels + MOST_CHUNK);
     uint64_t outer = steps ? (uint64_t)spec->delays->ndms * (steps->ngroups + MOST_CHUNK) : 0;
-    return DRIVER_BYTES + 3 * 4 * (table + outer);
+    return 3 * 4 * (table + outer);
 }
 
 static status_t dedisperse_run_sums(struct stage *stage, uint64_t samples, cl_mem out,

@@ -812,9 +812,8 @@ static status_t opencl_channelise_create(backend_t *backend, void *made)
 
 static uint64_t opencl_channelise_bytes(const struct channelise_spec *spec)
 {
-    /* Coefficients as floats on their way to the device, tables, and what a driver and its compiler
-     * take. */
-    return DRIVER_BYTES + channelise_samples(spec) * spec->taps * sizeof(float) +
+    /* Coefficients as floats on their way to the device, and tables. */
+    return channelise_samples(spec) * spec->taps * sizeof(float) +
            (uint64_t)spec->channels * 4 * sizeof(float);
 }
 
