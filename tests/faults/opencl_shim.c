@@ -13,6 +13,8 @@
  *                   list of platforms, which says the devices that a driver may see, and the
  *                   ways to each: "sees 0,1 by 1"
  *   SHIM_LATE=N     nothing fails: a device is opened N ms (under a second) late
+ *   SHIM_APART=1    nothing fails: memory of the device is shared, not anonymous, as a card's is
+ *                   not the process's; pinned memory is touched in whole huge pages
  *   SHIM_RANK=R     only on this rank of Open MPI
  *   SHIM_NAP=N      the other ranks rest N ms before each kernel, so that this one gets work */
 #define CL_TARGET_OPENCL_VERSION 120
@@ -22,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 static void *next_function(const char *name)
@@ -132,6 +135,29 @@ cl_context clCreateContext(const cl_context_properties *properties, cl_uint coun
     return real(properties, count, devices, tell, data, error);
 }
 
+static void unmap(cl_mem memory, void *pages)
+{
+    size_t size = 0;
+    if (clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof size, &size, NULL) == CL_SUCCESS) {
+        munmap(pages, size);
+    }
+}
+
+/* Memory for a buffer; NULL: the driver's own. */
+static void *take_apart(cl_mem_flags *flags, size_t *size)
+{
+    const int is_pinned = (*flags & CL_MEM_ALLOC_HOST_PTR) != 0;
+    const size_t page = is_pinned ? 2 << 20 : 4096;
+    if (!setting("SHIM_APART") || (*flags & CL_MEM_USE_HOST_PTR)) {
+        return NULL;
+    }
+    *flags = (*flags & ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR) | CL_MEM_USE_HOST_PTR;
+    *size = (*size + page - 1) / page * page;
+    void *got = mmap(NULL, *size, PROT_READ | PROT_WRITE,
+                     MAP_ANONYMOUS | (is_pinned ? MAP_PRIVATE | MAP_POPULATE : MAP_SHARED), -1, 0);
+    return got == MAP_FAILED ? NULL : got;
+}
+
 cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
                       cl_int *error)
 {
@@ -148,7 +174,12 @@ cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void 
     if (flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_USE_HOST_PTR)) {
         list("pinned");
     }
-    return real(context, flags, size, host, error);
+    void *apart = take_apart(&flags, &size);
+    cl_mem memory = real(context, flags, size, apart ? apart : host, error);
+    if (apart && memory) {
+        clSetMemObjectDestructorCallback(memory, unmap, apart);
+    }
+    return memory;
 }
 
 cl_int clWaitForEvents(cl_uint count, const cl_event *events)
