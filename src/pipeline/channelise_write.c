@@ -89,6 +89,43 @@ static void range_count(const float *values, size_t count, uint64_t *large, uint
     }
 }
 
+/* How many of `count` numbers, `step` bytes apart, come before the first whose bytes are not 0. */
+static inline int64_t range_zeros(const char *numbers, size_t step, size_t bytes, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        uint32_t number = 0;
+        memcpy(&number, numbers + (size_t)i * step, bytes);
+        if (number != 0) {
+            return i;
+        }
+    }
+    return count;
+}
+
+/* How many samples of a stream, from n on, are surely 0 V, by their bytes: a dead polarisation, or
+ * lost packets as zeros, may be all that there is. */
+static int64_t range_skip(const range_t *range, const struct range_block *block, uint32_t stream,
+                          int64_t n, int64_t end)
+{
+    const struct sample_input *in = &block->input;
+    const char *first = block->samples + (size_t)(n - block->first_sample) * in->step;
+    int64_t count = range->coding.nibbles.offset_binary ? 0 : end - n;
+    for (int part = 0; part <= range->coding.is_complex; part++) {
+        const char *numbers = first + (part ? in->im : in->re)[stream];
+        switch (sample_types[range->coding.format].bits) {
+        case 32:
+            count = range_zeros(numbers, in->step, 4, count);
+            break;
+        case 16:
+            count = range_zeros(numbers, in->step, 2, count);
+            break;
+        default:
+            count = range_zeros(numbers, in->step, 1, count);
+        }
+    }
+    return count;
+}
+
 /* Whether samples of the block that are neither missing nor zero went into row `row` of it. Calls
  * come in ascending order: samples from those of the last row to *zero are known to be. */
 static status_t range_was_made_of_some(const range_t *range, const struct range_block *block,
@@ -102,6 +139,7 @@ static status_t range_was_made_of_some(const range_t *range, const struct range_
     TRY(channelise_plan_samples_of(range->work, range->work->job->products[block->product].bank,
                                    first, (dump + 1) * integrate - first, needs));
     int64_t n = needs[0].first > *zero ? needs[0].first : *zero;
+    n += n < needs[0].end ? range_skip(range, block, stream, n, needs[0].end) : 0;
     for (; n < needs[0].end && volts[0] == 0 && volts[1] == 0; n++) {
         (void)sample_volts(&range->coding, block->samples, &block->input, stream,
                            (size_t)(n - block->first_sample), volts);

@@ -445,7 +445,7 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
         work->products[i].spec.bank.cutoff = bank->prototype.cutoff;
         work->products[i].spec.bank.has_cutoff = bank->job && bank->job->window.kind != WINDOW_FILE;
     }
-    TRY_OUT(channelise_cut_state(work));
+    TRY(channelise_cut_state(work));
     *out = memory_move(&work);
     return STATUS_OK;
 }

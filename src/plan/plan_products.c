@@ -573,11 +573,38 @@ uint64_t plan_products_weights(const struct channelise_plan *work, uint32_t i, u
                             : chunk_share(&work->chunking, ifs_weights(spec), streams);
 }
 
-/* Whether sums of a bank can leave the range of floats at all. */
-static int plan_may_leave_range(const struct channelise_plan *work, uint32_t number)
+/* Multiplies *sum by an upper bound of what a filter makes of the largest sample, *most by a part
+ * of one sample that its rows keep. A chirp keeps the energy, over all of its taps. */
+static void plan_bound_filter(const struct filter_plan_stage *stage, double *sum, double *most)
+{
+    const struct filter_coefficients *made = &stage->made;
+    double all = 0;
+    double largest = 0;
+    for (uint64_t i = 0; i < made->taps; i++) {
+        const double *at = made->coeff + (made->is_complex ? 2 * i : i);
+        const double size = made->is_complex ? hypot(at[0], at[1]) : fabs(at[0]);
+        all += size;
+        largest = size > largest ? size : largest;
+    }
+    if (stage->chirps) {
+        const double spread = sqrt((double)stage->spec.taps);
+        double gain = stage->deripple.half ? fabs(stage->deripple.half[0]) : 1;
+        for (uint32_t i = 1; stage->deripple.half && i <= stage->deripple.reach; i++) {
+            gain += 2 * fabs(stage->deripple.half[i]);
+        }
+        all = fabs(stage->scale) * gain * spread;
+        largest = fabs(stage->scale) / spread;
+    }
+    *sum *= all;
+    *most *= largest;
+}
+
+/* Whether sums of a bank can leave the range of floats at all; `read`: of samples of this archive,
+ * which pass the filters, if there are any. */
+static int plan_may_leave_range(const struct channelise_plan *work, const struct archive *read,
+                                uint32_t number)
 {
     const struct channelise_plan_bank *bank = &work->banks[number];
-    const struct sample_type *type = &sample_types[work->seen->format];
     double sum = 0;
     double most = 0;
     uint64_t integrate = 1;
@@ -586,20 +613,25 @@ static int plan_may_leave_range(const struct channelise_plan *work, uint32_t num
         sum += size;
         most = size > most ? size : most;
     }
+    for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
+        plan_bound_filter(&work->filters->stages[i], &sum, &most);
+    }
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         const struct job_product *product = &work->job->products[i];
         integrate = max_u64(integrate, plan_ifs_output(product).integrate * product->average);
     }
-    double volts = 2 * ldexp(1, (int)type->bits - 1) * sum;
+    double volts = 2 * ldexp(1, (int)sample_types[read->format].bits - 1) * sum;
     volts *= work->beams ? work->seen->nselected[AXIS_STATION] : 1;
     return volts * volts * (double)integrate > FLT_MAX / 4 || most * most < 0x1p-80;
 }
 
 int plan_products_may_leave_range(const struct channelise_plan *work)
 {
-    int may = sample_types[work->seen->format].is_float;
+    const struct archive *read =
+        work->filters && !work->filters->synthesis ? work->archive : work->seen;
+    int may = sample_types[read->format].is_float;
     for (uint32_t i = 0; i < work->nbanks && !may; i++) {
-        may = plan_may_leave_range(work, i);
+        may = plan_may_leave_range(work, read, i);
     }
     return may;
 }
