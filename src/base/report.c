@@ -174,7 +174,11 @@ void report_show(void)
 
 status_t report_flush(void)
 {
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
     report_show();
+    if (poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0) {
+        return STATUS_OK; /* the pipe or the terminal was closed by its reader, who wants no more */
+    }
     /* Closing a copy makes network file systems write what they keep, and say whether they could.
      */
     int copy = dup(STDOUT_FILENO);

@@ -65,7 +65,7 @@ int report_claim(void);
 void report_show(void);
 
 /* Flushes standard output. Fails with NO_SPACE (full, over quota) or DATA if that fails, or if
- * anything that was printed before is lost. */
+ * anything that was printed before is lost; not if a pipe's or terminal's reader has gone. */
 status_t report_flush(void);
 
 /* Prints "error: CAUSE" on stderr; "stopped: CAUSE" if the status is STOPPED, "incomplete: CAUSE"

@@ -181,11 +181,12 @@ const struct command cli_run = {
              "as the job file JOB says (docs/job-file.md); - is standard input. Without JOB, "
              "options --set are the job.\nA product is written as FILE.part and renamed when it is "
              "complete. A run that was killed, stopped or failed leaves what it has done, and "
-             "FILE.journal beside it: the same command resumes it, on any number of ranks. SIGTERM "
-             "and SIGINT (Ctrl-C), sent to any rank, discard unfinished chunks and stop a run "
-             "within 0.8 seconds; SIGUSR1, a batch system's warning, allows 8 seconds to finish "
-             "them; a second SIGINT ends it at once. `mpirun` may forward signals a second late. "
-             "`voltmill status FILE` reports a product's progress.",
+             "FILE.journal beside it: the same command resumes it, on any number of ranks. "
+             "SIGTERM, SIGINT (Ctrl-C) and SIGHUP (a lost connection; not under `nohup`), sent to "
+             "any rank, discard unfinished chunks and stop a run within 0.8 seconds; SIGUSR1, a "
+             "batch system's warning, allows 8 seconds to finish them; a second SIGINT ends it at "
+             "once. `mpirun` may forward signals a second late. `voltmill status FILE` reports a "
+             "product's progress.",
     .ending = "Exit status: 0 complete, 2 usage or job, 3 no space, 4 data or I/O, 5 device or "
               "memory, 6 complete, but rows are NaN because their input could not be read "
               "(run.on_bad: nan), 75 stopped: the same command resumes it.",

@@ -69,6 +69,10 @@ static void stop_fill_held(sigset_t *out)
     sigaddset(out, SIGTERM);
     sigaddset(out, SIGINT);
     sigaddset(out, SIGUSR1);
+    struct sigaction hangup;
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) { /* not by nohup */
+        sigaddset(out, SIGHUP);
+    }
 }
 
 void stop_hold(int may_drop)
@@ -76,6 +80,7 @@ void stop_hold(int may_drop)
     sigset_t held;
     stop_fill_held(&held);
     pthread_sigmask(SIG_BLOCK, &held, NULL);
+    signal(SIGPIPE, SIG_IGN); /* the work does not depend on readers of what is printed */
     drops = may_drop;
     is_speaker = launch_rank() == 0;
 }

@@ -1,8 +1,8 @@
-/* A run that is asked to stop, on any rank. SIGTERM and SIGINT request an end within a second: the
- * work in hand is dropped. SIGUSR1, a batch system's warning, leaves time to finish it. The run
- * checks stop_wanted() and ends in good order. A process that has not done so when its time is over
- * is ended, with a message on what it was doing. Data synced to the disk is valid at any moment. A
- * second SIGINT ends it at once.
+/* A run that is asked to stop, on any rank. SIGTERM, SIGINT and SIGHUP (unless it is ignored, as by
+ * nohup) request an end within a second: the work in hand is dropped. SIGUSR1, a batch system's
+ * warning, leaves time to finish it. The run checks stop_wanted() and ends in good order. A process
+ * that has not done so when its time is over is ended, with a message on what it was doing. Data
+ * synced to the disk is valid at any moment. A second SIGINT ends it at once.
  *
  * These signals are blocked in all threads but the watch, which takes them: it also does when the
  * main thread hangs in a file system, and whatever handlers libraries install (LLVM, in OpenCL of
@@ -21,9 +21,9 @@ enum stop { STOP_NO, STOP_FINISH, STOP_DROP };
 
 /* ---- The main thread ---- */
 
-/* Blocks SIGTERM, SIGINT and SIGUSR1 for the watch. Call before there are threads. `drops`: the
- * work in hand may be dropped; else every signal leaves time to finish it. The launcher's rank 0,
- * or a process without one, speaks until stop_begin(). */
+/* Blocks the signals for the watch, and ignores SIGPIPE. Call before there are threads. `drops`:
+ * the work in hand may be dropped; else every signal leaves time to finish it. The launcher's rank
+ * 0, or a process without one, speaks until stop_begin(). */
 void stop_hold(int drops);
 
 /* Begins work: removes a limit, counts and a text that were set before; a stop that was requested

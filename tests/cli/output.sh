@@ -56,4 +56,17 @@ same "and the table is a table" "$(sed 's/,.*//' table.csv)" "$(sed 's/,.*//' cl
 bash -c 'exec "$@" 2>&-' closed "$voltmill" run --force job.yaml --set products.0.file=quiet.h5 >/dev/null
 same "without a place for errors: status, and the same product" "0 $(tail -c 4096 power.h5 | sha256sum)" \
     "$? $(tail -c 4096 quiet.h5 | sha256sum)"
+
+# unread COMMAND...: with standard output and error a pipe that no one reads
+unread() {
+    "$python" -c "
+import os, subprocess, sys
+read, write = os.pipe()
+os.close(read)
+print(subprocess.run(sys.argv[1:], stdout=write, stderr=write).returncode)" "$@"
+}
+same "a reader that has gone: plan ends by SIGPIPE" -13 "$(unread "$voltmill" plan --force job.yaml)"
+rm power.h5
+same "a run goes on" 0 "$(unread "$voltmill" run --progress 0.001 job.yaml)"
+runs "to its end" "$voltmill" verify --crc power.h5
 plan

@@ -14,6 +14,7 @@ stopped() {
     "$python" -c "
 import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 os.execvp(sys.argv[1], sys.argv[1:])" mpirun -n "$size" "${slow[@]}" "$voltmill" run job.yaml >log 2>&1 &
     run=$!
     await 20
@@ -45,8 +46,10 @@ os.execvp(sys.argv[1], sys.argv[1:])" mpirun -n "$size" "${slow[@]}" "$voltmill"
 }
 stopped "SIGTERM to the only rank" 1 TERM 1
 stopped "SIGINT to one rank" 3 INT 2
+stopped "SIGHUP to one rank" 2 HUP 1
 stopped "SIGUSR1 to the last rank" 3 USR1 3
 stopped "SIGTERM to mpirun" 3 TERM mpirun
+stopped "SIGHUP to mpirun" 2 HUP mpirun
 
 # OpenCL of processors takes signals for itself once it is asked for its devices.
 sed -i 's/backend: cpu/backend: auto/' job.yaml
@@ -57,6 +60,14 @@ clear_all
 stopped "SIGUSR1 when OpenCL has been asked" 2 USR1 2
 sed -i 's/backend: auto/backend: cpu/' job.yaml
 expected=$cpu
+
+nohup "${slow[@]}" "$voltmill" run job.yaml >log 2>&1 &
+run=$!
+await 20
+kill -HUP $run
+wait $run
+same "SIGHUP under nohup is ignored" "0 $expected" "$? $(digest)"
+clear_all
 
 # Before the first chunk there is nothing to be kept.
 "${slow[@]}" "$voltmill" run job.yaml --set run.sync=100 >log 2>&1 &

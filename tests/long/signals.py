@@ -136,6 +136,7 @@ def main():
     os.chdir(top)
     os.environ["VOLTMILL_CACHE"] = os.path.join(top, "cache")
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     for name, text in FILES.items():
         with open(name, "w", encoding="utf-8") as file:
             file.write(text)
@@ -152,8 +153,8 @@ def main():
         job = ("bank.yaml", "array.yaml")[i % 2]
         size = random.choice((1, 2, 3))
         at_mpirun = random.random() < 0.4
-        number = random.choice((signal.SIGTERM, signal.SIGINT) if at_mpirun else
-                               (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1))
+        number = random.choice((signal.SIGTERM, signal.SIGINT, signal.SIGHUP) if at_mpirun else
+                               (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1))
         delay = random.uniform(0.1, 1.5)
         words = random.choice(([], [], ["--set", "run.chunk=1e6"], ["--set", "channelise.backend=reference"]))
         bad, outcome, said = strike(job, size, number, at_mpirun, delay, words)
