@@ -90,7 +90,7 @@ static const struct option_row rows[] = {
      "sixteenth; range: the smallest value becomes 0, the largest value the largest number; "
      "LOW..HIGH: these instead"},
     {"pol", "X", value_text, AT(only_pol), NULL, NULL,
-     "only this polarisation, by name such as X or by number from 0 on (default: all)"},
+     "only this polarisation, by name such as X or CS001/X, or by number from 0 on (default: all)"},
     {"sum", FLAG(AT(sum)), "the sum of the polarisations"},
     {.help = "With --format dat or tim:"},
     {"dm", "LIST", export_read_dms, AT(dm),

@@ -50,6 +50,9 @@ bank("odd-words", source_name=np.int32(5))
 bank("uneven", frequency=[1.4e9, 1.4005e9, 1.5e9, 1.5005e9])
 bank("offset", frequency=[1.4e9, 1.4005e9, 1.401e9, 1.4016e9])
 bank("even", frequency=1.4e9 + 0.5e6 * np.arange(4))
+bank("two", np.zeros((8, 4, 4), "u1"), frequency=1.4e9 + 0.5e6 * np.arange(4), pol_type="IQ")
+with h5py.File("two.h5", "r+") as file:
+    file["pol"] = ["S0/I", "S0/Q", "S1/I", "S1/Q"]
 huge("long", (1 << 45, 1, 64))
 huge("broad", (4, 1, 1 << 33))
 huge("ifs", (4, 1 << 20, 64))
@@ -105,6 +108,9 @@ fails "no value" 2 'needs a value' "${fil[@]}" bank.h5 --bits
 fails "--bits 4" 2 'expected 8, 16 or 32' "${fil[@]}" --bits 4 bank.h5
 fails "--pol -1" 2 'export: --pol -1: .*bank.h5 has 2' "${fil[@]}" --pol -1 bank.h5
 fails "--pol beyond" 2 'bank.h5 has 2' "${fil[@]}" --pol 2 bank.h5
+fails "--pol of two stations" 2 'export: --pol I is ambiguous: .*two.h5 has 4: S0/I, S0/Q, S1/I, S1/Q' "${fil[@]}" --pol I two.h5
+runs "--pol of one of them" "${fil[@]}" --pol S1/I two.h5
+rm two.fil
 fails "--pol and --sum" 2 'either --pol or --sum, not both' "${fil[@]}" --pol 1 --sum bank.h5
 fails "a sum of Stokes parameters" 2 'are I,Q,U,V, whose sum means nothing: .* powers: 0 \(I\)' "${fil[@]}" --sum stokes.h5
 fails "in another order" 2 'are V,I, whose sum means nothing: .* powers: 1 \(I\)' "${fil[@]}" --sum half-stokes.h5

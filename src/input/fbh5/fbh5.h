@@ -161,8 +161,8 @@ status_t fbh5_name_pol(const struct fbh5 *fbh5, uint32_t at, struct text *out);
 
 /* Finds the polarisation that the first `length` characters of `word` name, no digit following
  * them: its number from 0, or either of its names as fbh5_name_if() and fbh5_name_pol() give them
- * (case counts); of several with that name the first. Returns whether there is one; if not, *out is
- * undefined. */
+ * (case counts). Returns how many have that name, as those of several stations may; *out is the
+ * first, undefined if there is none. */
 int fbh5_find_pol(const struct fbh5 *fbh5, const char *word, size_t length, uint32_t *out);
 
 /* Appends the ifs that are powers and have a name in pol_type: "0 (XX), 1 (YY)"; "none" if there

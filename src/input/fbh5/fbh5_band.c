@@ -306,12 +306,14 @@ int fbh5_find_pol(const struct fbh5 *fbh5, const char *word, size_t length, uint
     if (isdigit((unsigned char)word[0]) && end == word + length && number < fbh5->nifs) {
         return 1;
     }
-    for (*out = 0; *out < fbh5->nifs; ++*out) {
-        if (fbh5_is_called(fbh5, *out, word, length)) {
-            return 1;
+    int found = 0;
+    for (uint32_t i = fbh5->nifs; i-- > 0;) {
+        if (fbh5_is_called(fbh5, i, word, length)) {
+            *out = i;
+            found++;
         }
     }
-    return 0;
+    return found;
 }
 
 status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out)

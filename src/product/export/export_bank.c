@@ -110,7 +110,7 @@ static status_t bank_check_sum(const struct fbh5 *in)
 }
 
 /* Says the number of ifs, and the names of the first 16: "2: X, Y". */
-static status_t bank_refuse_pol(const struct export_bank *bank)
+static status_t bank_refuse_pol(const struct export_bank *bank, int is_several)
 {
     enum { LISTED = 16 };
     const struct fbh5 *in = bank->in;
@@ -122,8 +122,8 @@ static status_t bank_refuse_pol(const struct export_bank *bank)
         TRY(name.length ? text_add(&names, "%s%s", i ? ", " : ": ", name.data) : STATUS_OK);
     }
     TRY(text_add(&names, "%s", name.length && in->nifs > LISTED ? ", ..." : ""));
-    return report_fail(STATUS_USAGE, "export: --pol %s: %s has %u%s", bank->options->only_pol,
-                       in->path, in->nifs, names.data);
+    return report_fail(STATUS_USAGE, "export: --pol %s%s: %s has %u%s", bank->options->only_pol,
+                       is_several ? " is ambiguous" : "", in->path, in->nifs, names.data);
 }
 
 static status_t bank_choose_ifs(struct export_bank *bank)
@@ -132,8 +132,8 @@ static status_t bank_choose_ifs(struct export_bank *bank)
     uint64_t there = bank->in->nifs;
     const char *only = options->only_pol;
     uint32_t at = 0;
-    TRY(only && !fbh5_find_pol(bank->in, only, strlen(only), &at) ? bank_refuse_pol(bank)
-                                                                  : STATUS_OK);
+    const int found = only ? fbh5_find_pol(bank->in, only, strlen(only), &at) : 1;
+    TRY(found == 1 ? STATUS_OK : bank_refuse_pol(bank, found > 1));
     TRY(options->sum ? bank_check_sum(bank->in) : STATUS_OK);
     bank->first_if = at;
     bank->nifs = only ? 1 : there;
