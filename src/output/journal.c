@@ -18,7 +18,7 @@
 
 /* Groups of coarse channels are a format of their own: programs that do not know them refuse it. So
  * are those of rows that are flagged, averaged or kept in part (struct journal_head, row). */
-enum { JOURNAL_FORMAT = 17, JOURNAL_COARSE = 18, JOURNAL_KEPT = 19, JOURNAL_HEAD_BYTES = 64 << 20 };
+enum { JOURNAL_FORMAT = 21, JOURNAL_COARSE = 22, JOURNAL_KEPT = 23, JOURNAL_HEAD_BYTES = 64 << 20 };
 
 #define JOURNAL_MAGIC "vmjournl"
 

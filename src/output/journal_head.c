@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Compares two origins line by line, and shows where they differ. */
 
@@ -173,6 +174,7 @@ void journal_head_free(struct journal_head *head)
     free(head->job);
     free(head->coefficients);
     free(head->arithmetic);
+    free(head->folder);
     *head = (struct journal_head){0};
 }
 
@@ -207,10 +209,12 @@ status_t journal_head_find_changed(const struct journal_head *begun, char **out)
         }
         free(memory_move(&path));
         text_free(&now);
-        TRY(memory_format(&path, "%.*s", (int)end, line.at));
+        const char *folder = line.at[0] != '/' && begun->folder ? begun->folder : "";
+        const size_t above = strlen(folder) + (*folder ? 1 : 0); /* characters before the path */
+        TRY(memory_format(&path, "%s%s%.*s", folder, *folder ? "/" : "", (int)end, line.at));
         TRY(report_forgive(inputs_add_time(path, &now)));
-        if (now.length > 0 && !origin_is_equal(line, origin_line_at(now.data))) {
-            *out = memory_move(&path);
+        if (now.length > 0 && !origin_is_equal(line, origin_line_at(now.data + above))) {
+            TRY(memory_text(path + above, out));
             break;
         }
     }
@@ -226,6 +230,7 @@ status_t journal_head_of(const struct output_spec *spec, uint32_t i,
                                  .ratio = spec->items[i].ratio,
                                  .spectra = spec->items[i].spectra};
     TRY(memory_text("voltmill " VOLTMILL_VERSION, &out->program));
+    out->folder = getcwd(NULL, 0);
     TRY(memory_text(spec->items[i].text, &out->job));
     TRY(inputs_of_product(&spec->inputs, i, &its));
     for (size_t at = 0; at < its.count; at++) {
@@ -312,6 +317,7 @@ static const struct pack_field head_fields[] = {FIELD(program),
                                                 FIELD(job),
                                                 FIELD(coefficients),
                                                 FIELD(arithmetic),
+                                                FIELD(folder),
                                                 FIELD(integrate),
                                                 FIELD(ratio),
                                                 FIELD(spectra),

@@ -32,6 +32,7 @@ struct journal_head {
      * file of the input with size and time of change; the product's job; a CRC of the coefficients
      * (or delays); the arithmetic of the backend. NULL: not known yet. */
     char *program, *inputs, *job, *coefficients, *arithmetic;
+    char *folder; /* where the run was begun: its relative paths start there; NULL: not known */
     uint64_t integrate, ratio, spectra; /* struct output_spec_item's */
     struct product_place place;         /* place and number of the rows */
     struct export_rows rows;            /* of a file that is no HDF5 */

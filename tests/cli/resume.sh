@@ -88,7 +88,11 @@ ok "$bad" "a run whose input has changed is refused"
 grep -q "no run is at work, its input has changed: --restart begins anew" changed && grep -Eq "^  changed  +obs\.h5$" changed &&
     "$voltmill" status --json spectra.h5 | grep -q '"changed_input": "obs.h5"'
 ok $? "status: advises what that run does"
+mkdir elsewhere
+same "status: wherever it is asked" "$(tail -n +2 changed)" "$(cd elsewhere && "$voltmill" status ../spectra.h5 | tail -n +2)"
 touch -d 2020-01-01 obs.h5
+touch elsewhere/obs.h5
+same "status: not by files of its own folder" "$(tail -n +2 status)" "$(cd elsewhere && "$voltmill" status ../spectra.h5 | tail -n +2)"
 same "status: by any name" "$(cat status | tail -n +2)" "$("$voltmill" status spectra.h5.journal | tail -n +2)"
 listing() { ls -li --time-style=full-iso ./*.h5*; }
 listing >"$work/listing"
