@@ -31,6 +31,8 @@ static const char *const own_of_bands[] = {"fch1",    "nchans",        "nfpc",
 
 /* Datasets that a part without missing samples does not have. */
 static const char *const of_weights[] = {"weights", "coarse_frequency", "if"};
+/* An attribute that differs between raw sums with weights and those without, which are the same. */
+static const char word_of_weights[] = "sum_convention";
 
 static int words_have(const struct h5_names *names, const char *name)
 {
@@ -180,18 +182,22 @@ static status_t words_check_all(const struct join *join, uint32_t first, hid_t f
     hid_t ids[2] = {from, -1};
     for (uint32_t i = first + 1; i < join->count; i++) {
         int has = 0;
+        int weighs[2];
         TRY_OUT(join_has(join, i, object, &has));
         if (!has) {
             continue;
         }
+        TRY_OUT(join_has(join, first, "weights", &weighs[0]));
+        TRY_OUT(join_has(join, i, "weights", &weighs[1]));
         const char *const paths[2] = {join->parts[first].path, join->parts[i].path};
         ids[1] = H5Oopen(join->parts[i].file, object, H5P_DEFAULT);
         H5_TRY_OUT(ids[1], "%s: %s cannot be opened", paths[1], object);
         TRY_OUT(h5_list_attributes(ids[1], paths[1], object, &other));
         for (size_t j = 0; j < names->count + other.count; j++) {
             const char *name = j < names->count ? names->names[j] : other.names[j - names->count];
-            TRY_OUT(words_are_shared(join, name) ? words_check(ids, paths, object, name)
-                                                 : STATUS_OK);
+            int is_own = weighs[0] != weighs[1] && strcmp(name, word_of_weights) == 0;
+            TRY_OUT(words_are_shared(join, name) && !is_own ? words_check(ids, paths, object, name)
+                                                            : STATUS_OK);
         }
         text_free_list(other.names, other.count);
         other = (struct h5_names){0};
@@ -213,7 +219,11 @@ static status_t join_copy_attributes(const struct join *join, const char *name, 
     status_t st = STATUS_OK;
     struct h5_names names = {0};
     uint32_t first = 0;
+    uint32_t weighed = 0;
+    hid_t other = -1;
     TRY_OUT(join_find(join, name, &first));
+    TRY_OUT(join_find(join, "weights", &weighed));
+    other = weighed < join->count ? H5Oopen(join->parts[weighed].file, name, H5P_DEFAULT) : -1;
     TRY_OUT(h5_list_attributes(from, join->parts[first].path, name, &names));
     TRY_OUT(words_check_all(join, first, from, name, &names));
     /* CLASS of the root is FBH5's. */
@@ -228,7 +238,8 @@ static status_t join_copy_attributes(const struct join *join, const char *name, 
         if (TEXT_IS_AMONG(left_out, word) && !(is_root && strcmp(word, "CLASS") == 0)) {
             continue;
         }
-        st = words_read(from, word, &value, &bytes, &type, &space);
+        st = words_read(other >= 0 && strcmp(word, word_of_weights) == 0 ? other : from, word,
+                        &value, &bytes, &type, &space);
         made = st == STATUS_OK ? H5Acreate2(to, word, type, space, H5P_DEFAULT, H5P_DEFAULT) : -1;
         int is_written = made >= 0 && H5Awrite(made, type, value) >= 0;
         st = st == STATUS_OK && !is_written ? h5_fail("attribute %s cannot be made", word) : st;
@@ -239,6 +250,7 @@ static status_t join_copy_attributes(const struct join *join, const char *name, 
         TRY_OUT(st);
     }
 out:
+    h5_close(other);
     text_free_list(names.names, names.count);
     return st;
 }

@@ -139,6 +139,19 @@ for kind in "power", "spectra":
     for name in "spectra" if kind == "spectra" else "data", "weights", "coarse_frequency", "frequency", "time":
         ok(equal(both[name], whole[name]), f"{kind} of nodes: /{name} is that of one run")
     voltmill("verify", "--crc", "nodes.h5")
+# Raw sums tell by their weights how they were made; those without are the same.
+summed = {"source": write_archive("lossy-beam", stored[:, None], "time,beam,pol,chan,reim", 1e6, "complex", root=ROOT,
+                                  centres=[3e8, 3.01e8, 3.02e8], gaps=[[21000, 3000, 2], [40000, 77, 5]]),
+          "sum": ["beams"], "weights": "raw"}
+make("summed-whole.h5", **summed)
+voltmill("join", "-o", "summed.h5", *(make(f"summed{i}.h5", {"chans": chans}, **summed) for i, chans in enumerate(([0, 1], [2]))))
+for name in "data", "weights":
+    ok(equal(everything("summed.h5")[name], everything("summed-whole.h5")[name]), f"raw sums: /{name} is that of one run")
+with h5py.File(scratch("summed.h5")) as one, h5py.File(scratch("summed-whole.h5")) as other:
+    same(one["data"].attrs["sum_convention"], other["data"].attrs["sum_convention"], "raw sums: how they were made")
+summed["select"] = {"samples": [0, 30048]}
+divided = make("divided.h5", **{**summed, "weights": "renormalise"})
+fails(2, "sum_convention of data is", "join", "-o", "x.h5", divided, make("raw-end.h5", **{**summed, "select": {"samples": [29952, 60000]}}))
 kept = [make("kept0.h5", {"chans": [2]}, source=lossy, channels=[0, 15]), make("kept1.h5", {"chans": [0]}, source=lossy, channels=[16, 31])]
 fails(2, "has /weights, but .* has not", "join", "-o", "kept.h5", *kept)
 

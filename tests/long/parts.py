@@ -59,8 +59,6 @@ class Case:
         self.said = self.product["said"]
         self.said.pop("bandpass", None)
         self.said.pop("min_weight", None)
-        if "sum" in self.said:
-            self.said.pop("weights", None)  # sum_convention tells raw sums only where there are weights
         if self.archive.gaps or self.archive.type == "f4" or self.archive.missing_value is not None:
             self.said.pop("bits", None) and (self.said.pop("scales"), self.said.pop("scale_rows"))
             self.product["bits"] = 32
