@@ -360,14 +360,15 @@ const struct identity *outputs_identity(const outputs_t *outputs, uint32_t i)
 void outputs_abandon(outputs_t *outputs)
 {
     int is_kept = outputs->is_open && outputs_done(outputs) > 0;
+    const int is_failing = report_cause_status() != STATUS_OK; /* of this cause: it stays */
     /* Only the next run's comparison finds them, if it fails. */
-    (void)report_failed(is_kept ? resumed_revoke(outputs, 1) : STATUS_OK);
+    (void)(is_kept ? resumed_revoke(outputs, 1) : STATUS_OK);
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
         outputs_pack_abandon(output);
         if (is_kept && output->is_ours) {
             /* Nothing is lost when it fails: the next run only has more to do. */
-            (void)report_failed(journal_sync(output->journal));
+            (void)journal_sync(output->journal);
         } else if (output->is_ours) {
             /* Another run may have its own there since ours was removed. */
             int is_there = file_is_on(output->claim_fd, output->part);
@@ -382,6 +383,9 @@ void outputs_abandon(outputs_t *outputs)
         struct output *output = &outputs->outputs[i];
         folder_unmake(output->part, output->made);
         output->made = NULL;
+    }
+    if (!is_failing) {
+        report_clear();
     }
 }
 

@@ -13,6 +13,7 @@
  *   SHIM_RESUMED   rows of earlier runs that are read from x.part
  *   SHIM_SYNC      rows that are synced
  *   SHIM_FSYNC     files that are synced with their metadata
+ *   SHIM_KEPT      journals that the main thread syncs without their metadata, as when a run fails
  *   SHIM_RESERVE   disk space that is reserved
  *   SHIM_OPEN      files that the program opens
  *   SHIM_MAKE      files and folders that the program makes
@@ -69,6 +70,7 @@ enum counter {
     RESUMED,
     SYNC,
     FSYNC,
+    KEPT,
     RESERVE,
     OPEN,
     MAKE,
@@ -82,10 +84,10 @@ enum counter {
     COUNTERS
 };
 static const char *const names[COUNTERS] = {
-    "SHIM_WRITE",   "SHIM_ROWS",   "SHIM_CREATE",  "SHIM_RECORDS", "SHIM_HEAD",
-    "SHIM_SAMPLES", "SHIM_LOOK",   "SHIM_RESUMED", "SHIM_SYNC",    "SHIM_FSYNC",
-    "SHIM_RESERVE", "SHIM_OPEN",   "SHIM_MAKE",    "SHIM_LOCK",    "SHIM_CUT",
-    "SHIM_NAME",    "SHIM_REMOVE", "SHIM_CLOSE",   "SHIM_MEMORY",  "SHIM_AWAY"};
+    "SHIM_WRITE", "SHIM_ROWS",    "SHIM_CREATE", "SHIM_RECORDS", "SHIM_HEAD", "SHIM_SAMPLES",
+    "SHIM_LOOK",  "SHIM_RESUMED", "SHIM_SYNC",   "SHIM_FSYNC",   "SHIM_KEPT", "SHIM_RESERVE",
+    "SHIM_OPEN",  "SHIM_MAKE",    "SHIM_LOCK",   "SHIM_CUT",     "SHIM_NAME", "SHIM_REMOVE",
+    "SHIM_CLOSE", "SHIM_MEMORY",  "SHIM_AWAY"};
 static atomic_long calls[COUNTERS];
 
 int MPI_Init_thread(int *argc, char ***argv, int wanted, int *given);
@@ -377,7 +379,11 @@ int close(int fd)
 
 int fdatasync(int fd)
 {
-    return call_fd("fdatasync", fd, is_called(fd, ".part") ? failing(SYNC) : 0);
+    int is_kept = is_main_thread() && is_called(fd, ".journal");
+    return call_fd("fdatasync", fd,
+                   is_called(fd, ".part") ? failing(SYNC)
+                   : is_kept              ? failing(KEPT)
+                                          : 0);
 }
 
 int fsync(int fd)
