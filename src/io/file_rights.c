@@ -177,13 +177,14 @@ static status_t claim_open_own(const char *path, int *out, int *is_made)
         is_between = fd < 0 && errno == ENOENT && !*is_made;
     }
     REQUIRE(fd >= 0, reason_make_status(errno), "%s cannot be made: %s", path,
-            errno == ELOOP ? "a link has its name" : strerror(errno));
-    REQUIRE(fstat(fd, &info) == 0 && S_ISREG(info.st_mode), STATUS_USAGE, "%s is no ordinary file",
-            path);
-    REQUIRE(info.st_nlink <= 1, STATUS_USAGE,
-            "%s is one of %llu names of a file (hard links): writing it would change the others; "
-            "remove it",
-            path, (unsigned long long)info.st_nlink);
+                errno == ELOOP ? "a link has its name" : strerror(errno));
+    REQUIRE(fstat(fd, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
+    REQUIRE(S_ISREG(info.st_mode), STATUS_USAGE, "%s is no ordinary file", path);
+    REQUIRE(
+        info.st_nlink <= 1, STATUS_USAGE,
+        "%s is one of %llu names of a file (hard links): writing it would change the others; "
+        "remove it",
+        path, (unsigned long long)info.st_nlink);
     *out = file_move(&fd);
     return STATUS_OK;
 }
@@ -215,7 +216,7 @@ status_t claim_take(const char *part, int *out, uint64_t *bytes)
         TRY(claim_open_locked(part, &fd));
     }
     REQUIRE(fd >= 0, STATUS_USAGE, "%s is being written by other runs", part);
-    REQUIRE(fstat(fd, &info) == 0, STATUS_USAGE, "%s: %s", part, strerror(errno));
+    REQUIRE(fstat(fd, &info) == 0, STATUS_DATA, "%s: %s", part, strerror(errno));
     *bytes = (uint64_t)info.st_size;
     *out = file_move(&fd);
     return STATUS_OK;

@@ -34,6 +34,7 @@ injected 3 'h5\.part: writing .*No space left' 1 SHIM_ROWS=50:$ENOSPC
 injected 3 'h5\.part: writing .*quota exceeded' 2 SHIM_ROWS=20:$EDQUOT
 injected 4 'h5\.part: writing .*Input/output error' 2 SHIM_ROWS=20:$EIO
 injected 4 'h5\.part: writing .*Stale file handle' 1 SHIM_ROWS=1:$ESTALE
+for call in 1 3; do injected 4 'spectra\.h5\.part: Input/output error' 1 SHIM_FSTAT="$call!:$EIO"; done
 # The first of several failures is the cause.
 injected 4 'spectra\.h5\.journal cannot be synced: Input/output error' 1 SHIM_KEPT=1:$EIO
 injected 4 'power\.h5\.journal cannot be synced: Input/output error' 2 SHIM_KEPT=2:$EIO

@@ -25,6 +25,7 @@
  *   SHIM_MEMORY    memory that the program itself allocates
  *   SHIM_AWAY      looks at, opens, locks, writes, syncs and renames paths that contain
  * SHIM_AWAY_AT
+ *   SHIM_FSTAT     looks of the main thread at an open x.part
  *
  *   SHIM_COUNTS=FILE  at the end writes how many calls of each name there were, a line each: as
  *                     long as none fails, N counts to that
@@ -81,13 +82,14 @@ enum counter {
     CLOSE,
     MEMORY,
     AWAY,
+    FSTAT,
     COUNTERS
 };
 static const char *const names[COUNTERS] = {
     "SHIM_WRITE", "SHIM_ROWS",    "SHIM_CREATE", "SHIM_RECORDS", "SHIM_HEAD", "SHIM_SAMPLES",
     "SHIM_LOOK",  "SHIM_RESUMED", "SHIM_SYNC",   "SHIM_FSYNC",   "SHIM_KEPT", "SHIM_RESERVE",
     "SHIM_OPEN",  "SHIM_MAKE",    "SHIM_LOCK",   "SHIM_CUT",     "SHIM_NAME", "SHIM_REMOVE",
-    "SHIM_CLOSE", "SHIM_MEMORY",  "SHIM_AWAY"};
+    "SHIM_CLOSE", "SHIM_MEMORY",  "SHIM_AWAY",   "SHIM_FSTAT"};
 static atomic_long calls[COUNTERS];
 
 int MPI_Init_thread(int *argc, char ***argv, int wanted, int *given);
@@ -252,6 +254,15 @@ int stat(const char *path, struct stat *out)
     int error = away_at(path);
     memcpy(&real, &found, sizeof real);
     return error ? fail_with(error) : real(path, out);
+}
+
+int fstat(int fd, struct stat *out)
+{
+    int (*real)(int, struct stat *);
+    void *found = next_function("fstat");
+    int error = is_main_thread() && is_called(fd, ".part") ? failing(FSTAT) : 0;
+    memcpy(&real, &found, sizeof real);
+    return error ? fail_with(error) : real(fd, out);
 }
 
 int lstat(const char *path, struct stat *out)
