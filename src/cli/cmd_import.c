@@ -402,6 +402,8 @@ static status_t import_prepare_all(struct import *s)
 static status_t import_publish(struct import *s)
 {
     int to = s->before.kind == BEFORE_NOTHING ? s->fd : s->before.expected_fd;
+    TRY(s->before.kind == BEFORE_NOTHING ? file_cut_appended(s->fd, s->part, s->place.file_bytes)
+                                         : STATUS_OK);
     TRY(voltages_add_gaps(to, s->part, s->all.items, s->all.count, s->archive->nstreams));
     TRY(s->before.kind == BEFORE_NOTHING ? file_sync(s->fd, s->part)
                                          : before_check_rest(&s->before, s->fd, &s->place));

@@ -322,8 +322,9 @@ static status_t synthesis_prepare_all(struct synthesis *s, const struct shared *
 /* Gives the file its name, on rank 0, after all samples are on the disk. */
 static status_t synthesis_publish(struct synthesis *s, int force)
 {
-    TRY(s->before.kind != BEFORE_NOTHING ? before_check_rest(&s->before, s->fd, &s->place)
-                                         : STATUS_OK);
+    TRY(s->before.kind != BEFORE_NOTHING
+            ? before_check_rest(&s->before, s->fd, &s->place)
+            : file_cut_appended(s->before.claim_fd, s->part, s->place.file_bytes));
     s->before.is_ours = 0;
     if (s->before.kind != BEFORE_COMPLETE) {
         TRY(mark_hdf5(s->before.claim_fd, s->part, MARK_NONE));

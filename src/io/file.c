@@ -347,6 +347,18 @@ status_t file_cut(int fd, const char *path, uint64_t bytes)
                     "%s cannot be made %" PRIu64 " bytes long: %s", path, bytes, strerror(errno));
 }
 
+status_t file_cut_appended(int fd, const char *path, uint64_t bytes)
+{
+    struct stat info;
+    REQUIRE(fstat(fd, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
+    if ((uint64_t)info.st_size <= bytes) {
+        return STATUS_OK;
+    }
+    report_warn("%s: another program has appended %" PRIu64 " bytes, which are cut off", path,
+                (uint64_t)info.st_size - bytes);
+    return file_cut(fd, path, bytes);
+}
+
 void file_expect(int fd, uint64_t offset, uint64_t bytes)
 {
     (void)posix_fadvise(fd, (off_t)offset, (off_t)bytes, POSIX_FADV_WILLNEED);

@@ -37,6 +37,10 @@ status_t file_is_folder(const char *path, int *out);
  * message. Fails with DATA, NO_SPACE. */
 status_t file_cut(int fd, const char *path, uint64_t bytes);
 
+/* Cuts the bytes after the first `bytes` ones, which another program has appended to a file of
+ * ours, and warns of it. Fails with DATA, NO_SPACE. */
+status_t file_cut_appended(int fd, const char *path, uint64_t bytes);
+
 /* Sets *out to whether two names lead to one existing file, or would lead to one if it, and folders
  * on the way to it, were made. Fails with DATA if one cannot be looked up; with DEVICE (memory);
  * *out is unchanged then. */

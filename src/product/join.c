@@ -604,6 +604,7 @@ static status_t join_write(struct join *join, struct before *before)
         TRY(file_reserve(fd, part, join->place.file_bytes));
         TRY(join_fill(join, fd, part));
     }
+    TRY(file_cut_appended(fd, part, join->place.file_bytes));
     TRY(file_sync(fd, part));
     TRY(mark_hdf5(fd, part, MARK_NONE));
     before->is_ours = 0; /* what cannot be renamed stays, as the message says */

@@ -136,6 +136,16 @@ fails "info: half a start is none" 4 'attribute start_second is missing: not a w
 rm rows.h5
 
 restore
+"${slow[@]}" "$voltmill" run job.yaml >log 2>&1 &
+run=$!
+await $((begun + 20))
+printf 'of others' >>spectra.h5.part
+wait $run
+same "bytes appended by others are no part of a product" "0 $expected" "$? $(digest)"
+grep -q '^warning: spectra.h5.part: another program has appended 9 bytes, which are cut off' log
+ok $? "as a warning says"
+
+restore
 runs "with another run.align" "$voltmill" run job.yaml --set run.align=4MiB
 same "goes on in the file that it was begun in" "$expected" "$(digest)"
 placed() { warm -c "

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { BEFORE = 1, LONG = (3 << 20) + 24, AROUND = 5000, THREADS = 3 };
@@ -73,6 +74,20 @@ static void test_fills_and_leaves_the_rest(void **state)
         assert_int_equal(file_fill(fd, "it", offset, LONG, THREADS, fill, &filled), STATUS_OK);
         assert_int_equal(filled, LONG);
         check(fd, offset, offset, AROUND);
+    }
+}
+
+/* Bytes that others have appended go, and no others. */
+static void test_cuts_appended_bytes(void **state)
+{
+    (void)state;
+    for (uint64_t bytes = 99; bytes <= 101; bytes++) {
+        struct stat info;
+        int fd = make("/dev/shm", 100);
+        assert_int_equal(file_cut_appended(fd, "it", bytes), STATUS_OK);
+        assert_int_equal(fstat(fd, &info), 0);
+        assert_int_equal(info.st_size, bytes < 100 ? bytes : 100);
+        close(fd);
     }
 }
 
@@ -166,6 +181,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fills_and_leaves_the_rest),
+        cmocka_unit_test(test_cuts_appended_bytes),
         cmocka_unit_test(test_maps_a_part),
         cmocka_unit_test(test_extends_a_short_file),
         cmocka_unit_test(test_reports_a_full_disk),

@@ -270,6 +270,9 @@ status_t export_file_publish(struct export_file *file)
     if (file->before.kind == BEFORE_COMPLETE) {
         return STATUS_OK;
     }
+    TRY(file->before.kind == BEFORE_NOTHING
+            ? file_cut_appended(fd, file->part, max_u64(file->bytes, MARK_BLOCK))
+            : STATUS_OK);
     TRY(file->before.kind == BEFORE_NOTHING ? mark_lift(fd, file->part, file->first, file->bytes)
                                             : file_sync(fd, file->part));
     file->before.is_ours = 0; /* what cannot be renamed stays, as the message says */
