@@ -68,4 +68,18 @@ printf 'input: {files: obs.h5}\nx\e[31m: 1\n' >raw.yaml
 status=0
 "$voltmill" plan raw.yaml >output 2>&1 || status=$?
 same "a control character in a job" "2 0" "$status $(LC_ALL=C grep -c '[^[:print:][:space:]]' output)"
+
+# Endings are added to names while products are written.
+sed '/^dedisperse/d' job.yaml >bare.yaml
+long=$(printf '%0250d' 0)
+for bytes in 243 244 248 250; do
+    job=(--set "products=[{kind: power, file: ${long:0:bytes}, compress: zstd}]" bare.yaml)
+    if [ $bytes = 243 ]; then
+        runs "a name of $bytes bytes" "$voltmill" run "${job[@]}"
+    else
+        for command in plan run; do
+            fails "$command: a name of $bytes bytes" 2 "its name has $bytes bytes, expected at most 243" "$voltmill" $command "${job[@]}"
+        done
+    fi
+done
 plan
