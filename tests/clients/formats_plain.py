@@ -295,6 +295,10 @@ def sigmf_files():
     def text(words):
         meta()
         return plain.write(scratch("obs.sigmf-meta"), words)
+    for empty in "", None:
+        about, _, _ = check(f"SigMF, a time that is {empty!r}", volts, meta(captures=[{**capture, "core:datetime": empty}]), "")
+        ok("start_second" not in about, f"SigMF, a time that is {empty!r} is unknown", about)
+    refused("SigMF, a broken time", meta(captures=[{**capture, "core:datetime": "noon"}]), "expected a UTC date and time")
     refused("SigMF, broken JSON", text(b'{"global": {"core:datatype": "ci16_le", '), "(SigMF metadata, expected JSON)")
     refused("SigMF, a list", text(b'{"global": []}'), "(SigMF metadata)")
     refused("SigMF, deep JSON", text(b'{"a": ' + b"[" * 5000 + b"]" * 5000 + b"}"), "expected JSON")

@@ -82,7 +82,8 @@ static const struct schema capture_rows[] = {
     {"core:frequency", SCHEMA_NUMBER, NULL, CAPTURE(centre_hz), CAPTURE_HAS(has_centre),
      .min = -1e15, .max = 1e15},
     {"core:datetime", SCHEMA_PARSED, NULL, CAPTURE(time), CAPTURE_HAS(has_time),
-     .parse = sigmf_parse_time, .expected = "a UTC date and time such as 2020-01-01T00:00:00.5Z"},
+     .parse = sigmf_parse_time, .may_be_empty = 1,
+     .expected = "a UTC date and time such as 2020-01-01T00:00:00.5Z"},
     {.is_open = 1}};
 
 #define SIGMF(member) SCHEMA_AT(struct sigmf, member)

@@ -458,10 +458,13 @@ void schema_require(struct mistakes *mistakes, struct tree *node, const struct s
 static int schema_says_nothing(const struct tree *node, const struct schema *row)
 {
     int is_auto = node->kind == TREE_VALUE && strcmp(node->text, "auto") == 0;
+    int is_blank = node->kind == TREE_VALUE && (tree_is_empty(node) || !*node->text);
     int is_bare = tree_is_empty(node) ||
                   (node->kind == TREE_MAPPING && node->nchildren == 0 && !row->may_be_empty);
-    return (is_auto && row->may_be_auto) || (is_bare && row->type == SCHEMA_MAPPING && !row->most &&
-                                             !row->is_required && !row->unless);
+    return (is_auto && row->may_be_auto) ||
+           (is_blank && row->may_be_empty && row->type != SCHEMA_MAPPING) ||
+           (is_bare && row->type == SCHEMA_MAPPING && !row->most && !row->is_required &&
+            !row->unless);
 }
 
 /* Fills from the member `*at` of `node`, and advances `*at` to the next one. `first[i]` is one more

@@ -76,7 +76,7 @@ struct schema {
         size_t at; /* offset of an int or enum that becomes `as`, if that is not 0, */
         int as;    /* where the key stands there */
     } given;
-    int may_be_empty; /* a mapping for which {} says something */
+    int may_be_empty; /* a mapping for which {} says something; a value: empty is as left out */
     /* Identity: a product says what its bytes depend on. */
     struct {
         unsigned without_effect_on; /* bits that the caller knows: products that do not depend on
