@@ -472,6 +472,20 @@ def counted():
     same(voltages("counted", path, {"sample_rate_hz": 640})[3], 640, "the job's rate goes before one that is counted")
 
 
+def from_one():
+    """Frames that are numbered from 1 are refused, whether the rate is counted or stated; not where first ones are lost."""
+    generator = np.random.default_rng(13)
+    frames = [vdif_frame(generator.integers(0, 256, 64, dtype="u1").tobytes(), 1000 + i // 10, i % 10 + 1) for i in range(5, 40)]
+    with open(scratch("one.vdif"), "wb") as file:
+        file.write(b"".join(frames))
+    for layout in {}, {"sample_rate_hz": 640}:
+        said = voltmill("plan", write_yaml("one.yaml", {"input": {"files": scratch("one.vdif"), "layout": {"format": "vdif", **layout}},
+                        "channelise": {"channels": 16}, "products": [{"kind": "power", "file": scratch("one.h5")}]}), status=4)
+        ok("VDIF frames are numbered from 1 in each second, expected from 0" in said, f"frames from 1 {layout}", said)
+    path = write_vdif(scratch("zero.vdif"), 8, 0, 1, 0, 40, 10, 64, lose={(10, 0), (20, 0), (30, 0)}, generator=generator)
+    same(voltages("the first of seconds are lost", path)[3], 640, "the first frames of seconds may be lost")
+
+
 def two_rates():
     """Threads, or times, of two frame rates: refused where counts prove it, gaps where the job says the rate; frames
     that are lost prove nothing."""
@@ -640,8 +654,8 @@ def drx8():
 
 
 def main():
-    for check in (numbers, rates, flagged, ends, junk, unassigned, legacy, mask, mask_lengths, counted, two_rates, unlike, bands, leap, recordings, vgos, drx,
-                  drx8):
+    for check in (numbers, rates, flagged, ends, junk, unassigned, legacy, mask, mask_lengths, counted, from_one, two_rates, unlike, bands, leap, recordings,
+                  vgos, drx, drx8):
         try:
             check()
         except Failed as error:

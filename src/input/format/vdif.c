@@ -443,6 +443,10 @@ static status_t vdif_find_rate(const struct format_input *input, const struct vd
     const struct vdif_header *first = &survey->first;
     uint32_t counted = survey->most.frames;
     double rate = said;
+    REQUIRE(survey->has_zero || survey->ones < 2, STATUS_DATA,
+            "%s: VDIF frames are numbered from 1 in each second, expected from 0: their times "
+            "would be wrong",
+            input->paths[0]);
     if (said == 0 && first->rate_hz > 0) {
         rate = first->rate_hz;
         TRY(first->is_complex ? STATUS_OK : vdif_find_real_rate(survey, samples, assumed, &rate));

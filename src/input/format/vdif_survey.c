@@ -93,6 +93,7 @@ static void vdif_count_seen(struct vdif_survey *survey, struct vdif_seen *seen, 
     size_t begin = 0;
     for (size_t i = 0; i < count; i++) {
         seen[i].second -= survey->ahead[seen[i].thread];
+        survey->has_zero |= seen[i].number == 0;
     }
     qsort(seen, count, sizeof *seen, vdif_count_by_time);
     for (size_t end = 1; end < count; end++) {
@@ -107,6 +108,11 @@ static void vdif_count_seen(struct vdif_survey *survey, struct vdif_seen *seen, 
             seen[top].number >= survey->most.frames) {
             survey->most =
                 (struct vdif_counted){seen[top].number + 1, seen[top].thread, seen[top].second};
+        }
+        if (seen[end].second == seen[begin].second + 1 && seen[end].number == 1 &&
+            seen[end].second != survey->one_second) {
+            survey->one_second = seen[end].second;
+            survey->ones++;
         }
         begin = end;
     }

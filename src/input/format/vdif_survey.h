@@ -26,6 +26,9 @@ struct vdif_survey {
     struct vdif_counted fewest; /* of a thread that has as many in two seconds, of which hardly any
                                    frame is missing; .frames 0: there is none */
     struct vdif_counted before[PACKETS_THREADS]; /* the second that was counted last */
+    int has_zero;                                /* a frame number 0 was seen */
+    uint32_t ones; /* seconds that were seen to begin with number 1, the last of them one_second */
+    int64_t one_second;
 };
 
 /* Reads headers of the file at file->path: adds what they say to `survey`, which begins as zeros
