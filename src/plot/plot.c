@@ -551,7 +551,7 @@ static status_t report_compose(const struct report_run *run, const struct job *j
         page_add(page, "<h2>%</h2>\n", "What the run said");
         page_add(page, "<pre>%</pre>\n", said.data);
     }
-    TRY(share_read_job(run->job, run->given, &text));
+    TRY(share_read_job(run->job, run->given, run->patience, &text));
     page_add(page, "<h2>%</h2>\n", "The job");
     page_add(page, "<pre>%</pre>\n", text.data ? text.data : "");
     text_add(page, "</body>\n</html>\n");

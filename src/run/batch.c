@@ -461,7 +461,7 @@ status_t batch_check(const struct run_options *options, const struct batch_choic
     status_t st = STATUS_OK;
     struct batch_work work = {.options = options, .observations = observations};
     uint32_t count = observations->count;
-    TRY_OUT(share_read_job(options->path, options->given, &work.text));
+    TRY_OUT(share_read_job(options->path, options->given, options->patience, &work.text));
     for (uint32_t i = 0; i < count; i++) {
         TRY_OUT(*observations->missing[i] ? STATUS_OK : batch_add_job(&work, i));
     }

@@ -163,7 +163,7 @@ static status_t run_begin_all(MPI_Comm comm, const struct run_options *options,
     status_t st = STATUS_OK;
     *out = (struct run_begin){.job = NULL};
     if (agree_rank(comm) == 0) {
-        st = share_read_job(options->path, options->given, &out->text);
+        st = share_read_job(options->path, options->given, options->patience, &out->text);
     }
     TRY(share_job_all(comm, st, options->path, &out->text, options->sets, options->nsets,
                       options->each, options->opened, &out->job, &out->archive));

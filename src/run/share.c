@@ -1,6 +1,7 @@
 /* Rank 0 reads the job and opens the archive; then one backend is found for all. */
 #include "run/share.h"
 
+#include "base/clock.h"
 #include "base/pool.h"
 #include "dsp/dispersion/ddplan.h"
 #include "input/array_job.h"
@@ -10,6 +11,7 @@
 #include "job/yaml/yaml_file.h"
 #include "plan/dedisperse_plan.h"
 #include "ranks/agree.h"
+#include "ranks/stop.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -555,19 +557,27 @@ out:
     return st;
 }
 
-status_t share_read_job(const char *path, const struct text *given, struct text *out)
+status_t share_read_job(const char *path, const struct text *given, double patience,
+                        struct text *out)
 {
-    return given ? text_add_bytes(out, given->data, given->length)
-                 : text_read_file(out, path, YAML_FILE_BYTES, "a job file (YAML)");
+    watchdog_t *watchdog = NULL;
+    if (given) {
+        return text_add_bytes(out, given->data, given->length);
+    }
+    TRY(watchdog_begin_file(patience < 0 ? CLOCK_STALL : patience, 0, path, "read", &watchdog));
+    status_t st = text_read_file(out, path, YAML_FILE_BYTES, "a job file (YAML)");
+    watchdog_end(watchdog);
+    return st;
 }
 
 status_t share_load_job(const char *path, const struct text *given, const char *const *sets,
                         uint32_t nsets, struct job **out)
 {
-    SCOPED(text_free) struct text text = {0};
-    SCOPED(job_destroy_at) struct job *job = NULL;
-    SCOPED(archive_destroy_at) struct archive *archive = NULL;
-    TRY(share_read_job(path, given, &text));
+    status_t st = STATUS_OK;
+    struct text text = {0};
+    struct job *job = NULL;
+    struct archive *archive = NULL;
+    TRY(share_read_job(path, given, CLOCK_STALL, &text));
     TRY(job_parse(path, text.data, text.length, sets, nsets, &job));
     share_memory_all(MPI_COMM_NULL, job);
     if (job_is_divided(job) || job_needs_rate(job)) {

@@ -53,10 +53,11 @@ status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text
                        const char *const *sets, uint32_t nsets, const struct job_each *each,
                        opened_t *opened, struct job **job, struct archive **archive);
 
-/* Reads the file of a job into an empty text, or copies `given` (NULL: none); the caller frees the
- * text, also after a failure. Fails with DATA if the file is unreadable or larger than
- * YAML_FILE_BYTES; with USAGE if it is HDF5; with DEVICE (memory). */
-status_t share_read_job(const char *path, const struct text *given, struct text *out);
+/* Reads the file of a job into an empty text, or copies `given` (NULL: none). Ends the process if
+ * that takes longer than `patience` seconds (0: never; below 0: CLOCK_STALL). Fails with DATA if
+ * the file is unreadable or too large; with USAGE if it is HDF5; with DEVICE (memory). */
+status_t share_read_job(const char *path, const struct text *given, double patience,
+                        struct text *out);
 
 /* Alone: loads the job of a file or of `given` (NULL: none), with the `nsets` overrides `sets`.
  * Only a job with widths, times or ranges of DMs, which are settled as by share_job_all(), then has

@@ -1,6 +1,6 @@
-# A file system that does not answer any more, at whatever call of the main thread: whether it has the products, their
-# table, the database of tuned kernels or the report, the run ends with status 4 and one error, and the same command
-# completes it.
+# A file system that does not answer any more, at whatever call of the main thread: whether it has the job, the products,
+# their table, the database of tuned kernels or the report, the run ends with status 4 and one error, and the same
+# command completes it.
 . "$(dirname "$0")/../tools/lib.sh"
 cd "$work" || exit 1
 export VOLTMILL_CACHE=$work/cache
@@ -56,6 +56,7 @@ away() {
         clear_all
     done
 }
+away job.yaml
 away /found.csv
 away /series.h5
 away .packed.part
