@@ -177,14 +177,13 @@ static status_t claim_open_own(const char *path, int *out, int *is_made)
         is_between = fd < 0 && errno == ENOENT && !*is_made;
     }
     REQUIRE(fd >= 0, reason_make_status(errno), "%s cannot be made: %s", path,
-                errno == ELOOP ? "a link has its name" : strerror(errno));
+            errno == ELOOP ? "a link has its name" : strerror(errno));
     REQUIRE(fstat(fd, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
     REQUIRE(S_ISREG(info.st_mode), STATUS_USAGE, "%s is no ordinary file", path);
-    REQUIRE(
-        info.st_nlink <= 1, STATUS_USAGE,
-        "%s is one of %llu names of a file (hard links): writing it would change the others; "
-        "remove it",
-        path, (unsigned long long)info.st_nlink);
+    REQUIRE(info.st_nlink <= 1, STATUS_USAGE,
+            "%s is one of %llu names of a file (hard links): writing it would change the others; "
+            "remove it",
+            path, (unsigned long long)info.st_nlink);
     *out = file_move(&fd);
     return STATUS_OK;
 }

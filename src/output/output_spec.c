@@ -277,16 +277,15 @@ static status_t protect_check_two_products(const struct product_files *a,
 /* Product `i` of the job: against what is read, and the products before it. */
 static status_t protect_check_product(const struct job *job, uint32_t i, const struct guard *reads)
 {
-    status_t st = STATUS_OK;
-    struct product_files names = {.part = NULL};
-    struct product_files before = {.part = NULL};
+    SCOPED(product_files_free) struct product_files names = {.part = NULL};
+    SCOPED(product_files_free) struct product_files before = {.part = NULL};
     TRY(product_files_of(job_file(job, i), &names));
     const size_t bytes = strlen(text_basename(names.path));
     const size_t most = NAME_MAX - (strlen(names.packed) - strlen(names.path));
     REQUIRE(bytes <= most, STATUS_USAGE,
-                "product %s: its name has %zu bytes, expected at most %zu: endings such as "
-                ".packed.part are added while it is written",
-                names.path, bytes, most);
+            "product %s: its name has %zu bytes, expected at most %zu: endings such as "
+            ".packed.part are added while it is written",
+            names.path, bytes, most);
     for (int j = 0; j < NAMES; j++) {
         TRY(guard_check(reads, "product", protect_name(&names, j)));
     }

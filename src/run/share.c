@@ -573,10 +573,9 @@ status_t share_read_job(const char *path, const struct text *given, double patie
 status_t share_load_job(const char *path, const struct text *given, const char *const *sets,
                         uint32_t nsets, struct job **out)
 {
-    status_t st = STATUS_OK;
-    struct text text = {0};
-    struct job *job = NULL;
-    struct archive *archive = NULL;
+    SCOPED(text_free) struct text text = {0};
+    SCOPED(job_destroy_at) struct job *job = NULL;
+    SCOPED(archive_destroy_at) struct archive *archive = NULL;
     TRY(share_read_job(path, given, CLOCK_STALL, &text));
     TRY(job_parse(path, text.data, text.length, sets, nsets, &job));
     share_memory_all(MPI_COMM_NULL, job);
