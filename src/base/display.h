@@ -19,7 +19,7 @@ void display_format_list(char *out, size_t bytes, const char *format, va_list ar
     __attribute__((format(printf, 3, 0)));
 
 /* Returns the bytes of the UTF-8 character that begins at `at`, of `left` >= 1 bytes; 0: none does,
- * or it steers the terminal. */
+ * or it is a control character, such as a line end, a tab or '\0'. */
 size_t display_character(const char *at, size_t left);
 
 /* Prints on stdout, formatted as by display_format(), less than 16 KiB at once: the rest is

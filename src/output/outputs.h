@@ -153,7 +153,7 @@ uint64_t outputs_done(const outputs_t *outputs);
 uint64_t outputs_kept(const outputs_t *outputs);
 struct chunk_counts outputs_counts(const outputs_t *outputs, uint32_t i);
 /* On rank 0, after a failure, when open: returns whether a run would refuse to resume, because
- * input files have changed since this one began. */
+ * input files have changed since this one began; 0 also if one cannot be looked up. */
 int outputs_are_outdated(const outputs_t *outputs);
 
 /* On rank 0, when finished (outputs_finish_all()): counts rows of product i that are NaN because

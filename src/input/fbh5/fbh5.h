@@ -218,8 +218,8 @@ status_t fbh5_read_rows(fbh5_reader_t *reader, uint64_t first, uint64_t count, v
  */
 status_t fbh5_is_marked(const fbh5_reader_t *reader, uint64_t row, int *out);
 
-/* Returns whether the last failure of fbh5_read() was only that rows are unreadable; of no other
- * cause, such as a file that has changed. */
+/* Returns whether the last fbh5_read() has failed, and only because rows are unreadable; 0 for any
+ * other cause, such as a file that has changed. */
 int fbh5_is_unreadable(const fbh5_reader_t *reader);
 
 /* Creates a filterbank of the file at `path` in a table (both texts are copied; reach REACH_TABLE),

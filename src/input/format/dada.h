@@ -50,8 +50,9 @@ status_t dada_read_words(struct dada *dada);
  */
 status_t dada_read_start(struct dada *dada);
 
-/* Copies the value of a key as ascii_find() does: `value` is unchanged if it is missing. Returns 1;
- * 0 if it is missing, empty, "unset" or "unknown". */
+/* Copies the value of a key as ascii_find() does, to `value`, which is not NULL, and is unchanged
+ * if the key is missing. Returns 1; 0 if it is missing, or its value empty, "unset" or "unknown".
+ */
 int dada_find(const struct ascii *header, const char *key, char value[ASCII_VALUE]);
 
 #endif

@@ -79,7 +79,7 @@ struct depot_read {
  * it was; with DEVICE (memory, descriptors, threads). The output is undefined then. */
 status_t depot_read(depot_t *depot, const struct depot_read *read);
 
-/* Returns whether the last failure of depot_read() was only that samples are unreadable. */
+/* Returns whether the last depot_read() has failed, and only because samples are unreadable. */
 int depot_is_unreadable(const depot_t *depot);
 
 /* Checks, when planning, that a dataset which describes others has all its elements. Adds its files

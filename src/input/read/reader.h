@@ -93,8 +93,8 @@ void losses_free(struct losses *losses);
 status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                      void *out, struct losses *losses);
 
-/* Returns whether the last failure of reader_read() was only that samples are unreadable: the file
- * has not changed, and neither memory nor file descriptors were missing. */
+/* Returns whether the last reader_read() has failed, and only because samples are unreadable: the
+ * file has not changed, and neither memory nor file descriptors were missing. */
 int reader_is_unreadable(const reader_t *reader);
 
 /* Reads, as reader_read() does, data that may be unreadable, of selected samples: unreadable ones

@@ -56,7 +56,7 @@ status_t h5_open_file(const char *path, hid_t *out);
  * callers that look up where the bytes of a dataset are before they are read (input/hdf5/stored.h).
  * Fails with DATA, DEVICE (memory, descriptors). */
 status_t h5_open_cut_file(const char *path, hid_t *out);
-/* Returns whether an open file, which has `bytes` bytes, declares more. */
+/* Returns whether an open file, which has `bytes` bytes, declares more; 0 if HDF5 cannot say. */
 int h5_is_cut(hid_t file, uint64_t bytes);
 /* Checks that the header of an open object in such a file is complete: fails with DATA if part of
  * it is after the end, or cannot be read; with DEVICE (memory, descriptors). No effect if the file
