@@ -92,10 +92,12 @@ status_t verify_chunk_end(void *verify, const struct chunk *chunk,
  * they cannot be read. */
 status_t verify_times(int fd, const struct product *product, uint64_t count, struct time_axis axis);
 
-/* Picks the chunks of `total` to check, ascending, and sets verify->picked, npicked and nchunks:
- * the first, the last, others at random (by options->chunks and seed), and the `together` chunks
- * from chunk_of() on of some marked rows, which show whether these are marked rightly; all chunks
- * (picked NULL) on request, or if the sample has as many. The same on all ranks. Reads all marked
+/* Picks the chunks of `total` to check, ascending, each once: the first, the last, others at random
+ * (by options->chunks and seed), and the `together` chunks from chunk_of() on of some marked rows,
+ * which show whether these are marked rightly. Sets verify->picked [npicked], which
+ * verify_product_all() frees, NULL and npicked 0 before, and nchunks, to `total`. On request, or if
+ * options->chunks is `total` or more, picks all chunks of the cut, even those after `total`: picked
+ * stays NULL, and both counts are theirs. Not collective; the same on all ranks. Reads all marked
  * rows. Fails with DATA if any marked row has no NaN or is unreadable; with DEVICE (memory). */
 status_t verify_pick(struct verify *verify, uint64_t total, uint64_t together,
                      uint64_t (*chunk_of)(const struct verify *verify,

@@ -45,9 +45,11 @@ status_t dada_head(const char *path, size_t most, struct text *out, char **assum
 status_t dada_read_words(struct dada *dada);
 
 /* Reads dada->start, and sets has_start, from UTC_START (and PICOSECONDS after it) and MJD_START,
- * which must agree as far as the coarser one says the time; does nothing if the job states a start.
- * Doubts go to *dada->assumed. Fails with DATA: they differ, or are no times; with DEVICE (memory).
- */
+ * which must agree as far as the coarser one says the time, and adds UTC_OFFSET_START_LEADING, in
+ * seconds; does nothing if the job states a start. One that is missing or no time is ignored where
+ * the other one is; has_start is 0 without either. Doubts go to *dada->assumed. Fails with DATA:
+ * they differ, PICOSECONDS and a fraction in UTC_START differ, one of the other two is no number,
+ * or UTC_START is no time and MJD_START none; with DEVICE (memory). */
 status_t dada_read_start(struct dada *dada);
 
 /* Copies the value of a key as ascii_find() does, to `value`, which is not NULL, and is unchanged

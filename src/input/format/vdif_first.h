@@ -13,7 +13,7 @@ enum {
 };
 
 /* Returns whether a header can be one of a frame whose samples count: no fill, not flagged invalid,
- * and of a length that has samples, below 2^27 bytes. */
+ * of at most 2^16 channels, and of a length that has a sample of each, below 2^27 bytes. */
 int vdif_is_possible(const struct vdif_header *header);
 
 /* Returns whether two headers agree in what all frames have in common (length, channels, bits,
