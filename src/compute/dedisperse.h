@@ -141,9 +141,10 @@ status_t dedisperse_words(const dedisperse_t *dedisperse, struct text *out);
  * source, or as backend_identity(). No tabs, no line end. Fails with DEVICE (memory). */
 status_t dedisperse_identity(const backend_t *backend, struct text *out);
 
-/* Compiles a shape into the cache, so that dedisperse_create() finds it there; does nothing where a
- * backend compiles none. Any number of threads may do so at once. Fails with USAGE (a shape that
- * the problem or the device cannot have), DEVICE (memory; a kernel that does not build). */
+/* Compiles a shape into the cache, so that dedisperse_create(), which takes this spec, finds it
+ * there; does nothing where a backend compiles none. spec->shape is ignored. Any number of threads
+ * may do so at once. Fails with USAGE (a shape that the problem or the device cannot have), DEVICE
+ * (memory; a kernel that does not build). */
 status_t dedisperse_build(backend_t *backend, const struct dedisperse_spec *spec,
                           const struct dedisperse_shape *shape);
 

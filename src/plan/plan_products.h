@@ -29,16 +29,18 @@ struct chunk_row plan_products_cells_row(const struct product_spec *spec);
 uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams);
 
 /* Returns the bytes of a row of squares that the backend makes, of `streams` streams, to judge
- * cells of product i; 0: none. */
+ * cells of product i, of sums of stations beside beams always of all streams; 0: none. */
 uint64_t plan_products_squares_bytes(const struct channelise_plan *work, uint32_t i,
                                      uint32_t streams);
 
-/* Returns whether rows of product i change between backend and file: several streams or coarse
- * channels make a row (pipeline/finish/finish.h), or rows are rounded. */
+/* Returns whether rows of product i change between backend and file: they are finished
+ * (pipeline/finish/finish.h: channels left out or averaged, several streams combined, flags, gains,
+ * visibilities), or stored in few bits. */
 int plan_products_is_changed(const struct channelise_plan *work, uint32_t i);
 
-/* Returns whether the backend rounds the rows of product i: the first block's scales, which are
- * known, apply to all, and no later step changes them. */
+/* Returns whether the backend rounds the rows of product i: spectra in few bits, to all of which
+ * the first block's scales apply, which are known, that no later step changes, of which no weights
+ * are kept, and that are not judged (struct channelise_plan_cut). */
 int plan_products_rounds(const struct channelise_plan *work, uint32_t i);
 
 /* Returns the numbers of a row of the product that `streams` streams make: lines; for spectra,
@@ -53,7 +55,8 @@ int plan_products_may_leave_range(const struct channelise_plan *work);
  */
 int plan_products_outrun_writer(const struct channelise_plan *work);
 /* Returns whether rows are put into files while the next ones are finished, which then has memory
- * for both: where a device or many threads compute. A few threads are busy anyway. */
+ * for both: rows of filter banks that are not judged, where a device or many threads compute. A few
+ * threads are busy anyway. */
 int plan_products_are_put_beside(const struct channelise_plan *work);
 /* Returns the bytes of a row of product i, of `streams` streams, whose polarisations or antennas
  * are combined, if it becomes shorter; else 0. */

@@ -48,8 +48,8 @@ status_t dada_read_words(struct dada *dada);
  * which must agree as far as the coarser one says the time, and adds UTC_OFFSET_START_LEADING, in
  * seconds; does nothing if the job states a start. One that is missing or no time is ignored where
  * the other one is; has_start is 0 without either. Doubts go to *dada->assumed. Fails with DATA:
- * they differ, PICOSECONDS and a fraction in UTC_START differ, one of the other two is no number,
- * or UTC_START is no time and MJD_START none; with DEVICE (memory). */
+ * they differ, or PICOSECONDS and a fraction in UTC_START do; PICOSECONDS or the offset is no
+ * number; UTC_START is no time, and MJD_START none either; with DEVICE (memory). */
 status_t dada_read_start(struct dada *dada);
 
 /* Copies the value of a key as ascii_find() does, to `value`, which is not NULL, and is unchanged

@@ -23,10 +23,12 @@ struct psrfits {
  * contradicts others, a type that is not read, unreadable; with DEVICE (memory). */
 status_t psrfits_read_samples(struct psrfits *fits);
 
-/* Reads the frequencies of the channels from all rows after psrfits_read_samples(), sets those of
- * fits->fbh5 (fch1_mhz, foff_mhz, freq_hz), and compares them with CHAN_BW, OBSBW, OBSFREQ. What is
- * doubtful goes to fbh5->assumed. May warn of weights. Fails with DATA: they contradict each other,
- * or are unreadable; with DEVICE (memory). */
+/* Reads the band after psrfits_read_samples(): sets fch1_mhz and foff_mhz of fits->fbh5, not
+ * freq_hz, by DAT_FREQ of the first row, and compares them with CHAN_BW, OBSBW, OBSFREQ and
+ * DAT_FREQ of all other rows; without DAT_FREQ, or if it is 0, by these three. Doubts go to
+ * fbh5->assumed. Warns of channels of weight 0. Fails with DATA: channels are not evenly spaced, or
+ * as many as NCHAN; words contradict each other, are no numbers, or too few to know the band;
+ * unreadable; with DEVICE (memory). */
 status_t psrfits_read_band(struct psrfits *fits);
 
 /* Returns the byte of the file at which a row, from 0, begins. */

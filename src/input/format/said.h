@@ -22,8 +22,9 @@ status_t said_refuse(const char *path, const struct job_layout *layout);
  * it replaces the file's. override_free() frees `own`, also after a failure. Fails with DEVICE
  * (memory). */
 status_t override_layout(const struct job_layout *layout, struct job_layout *own);
-/* Returns whether the job states a key, itself or as an attribute of the file. Such keys override
- * the file, and are not compared with it. */
+/* Returns whether the job states a key as an attribute of the file, or itself: of the latter kind
+ * it knows sample rate, sample period, start, sideband, oversampling and missing value alone. Such
+ * keys override the file, and are not compared with it. */
 int override_has(const struct job_layout *layout, enum job_said_key key);
 /* Returns whether the job states the sample rate, as a rate or as a period. */
 int override_has_rate(const struct job_layout *layout);

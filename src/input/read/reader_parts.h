@@ -72,11 +72,12 @@ struct reader_share {
     atomic_int has_failed;
     uint64_t number; /* of the helpers' block */
 };
-/* Begins work for reader->threads - 1 threads, from number 1 on, beside the caller, who sets units,
- * work and context; *share lasts until it is done. The caller polls until it is done
- * (pool_is_done() of `number`), or cancels it by has_failed: units that have not begun are dropped,
- * and the others are awaited. A unit's failure sets has_failed, its cause is forgotten. Work that
- * is begun while another is not done runs after it. Fails with DEVICE (memory, threads). */
+/* Begins work for reader->threads - 1 >= 1 threads, from number 1 on, beside the caller, who sets
+ * units, work and context, all else 0; *share lasts until it is done. The caller polls until it is
+ * done (pool_is_done() of `number`), or cancels it by has_failed: units that have not begun are
+ * dropped, and the others are awaited. A unit's failure sets has_failed, its cause is forgotten.
+ * Work that is begun while another is not done runs after it. Fails with DEVICE (memory, threads).
+ */
 status_t reader_share_begin(reader_t *reader, struct reader_share *share);
 
 /* A slab as it is in the pieces of a file, each of which has all blocks of some time steps. */
