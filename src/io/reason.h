@@ -4,9 +4,9 @@
 
 #include "base/status.h"
 
-/* Return whether an errno means that the name does not exist; that the disk, or this user's quota,
- * is full (of inodes, too), or a file may not grow (EFBIG); that this process or machine has no
- * more memory or file descriptors. */
+/* Return whether an errno means that the name does not exist, or cannot (too long, links in a
+ * circle); that the disk, or this user's quota, is full (of inodes, too), or a file may not grow
+ * (EFBIG); that this process or machine has no more memory or file descriptors. */
 int reason_is_absent(int reason);
 int reason_is_full(int reason);
 int reason_is_out_of(int reason);

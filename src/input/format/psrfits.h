@@ -12,15 +12,16 @@ struct psrfits {
     /* OBSFREQ, OBSBW (MHz) and OBSNCHAN of the first header; 0: not given. */
     double centre_mhz, band_mhz;
     uint64_t channels;
-    uint64_t rows; /* NAXIS2 */
+    uint64_t rows; /* NAXIS2; where that is 0, as many as the file has */
     struct fits_column lengths, times, freqs, data;
     struct fbh5 *fbh5; /* the filterbank that is made */
 };
 
-/* Finds the columns of the table, fits->unit being at SUBINT and `rows` known, and how samples are
- * stored and scaled: sets fits->lengths, times, freqs, data, and fbh5->table, nifs and nchannels.
- * What is doubtful goes to fbh5->assumed. Fails with DATA: a column or key that is missing or
- * contradicts others, a type that is not read, unreadable; with DEVICE (memory). */
+/* Finds the columns of the table, fits->unit being at SUBINT and offset, row_bytes and count of
+ * fbh5->table known, and how samples are stored and scaled: sets fits->lengths, times, freqs, data;
+ * all else of fbh5->table but `first`; fbh5->nifs, nchannels, time.step and pols. What is doubtful
+ * goes to fbh5->assumed. Fails with DATA: a column or key that is missing or contradicts others, a
+ * type that is not read, unreadable; with DEVICE (memory). */
 status_t psrfits_read_samples(struct psrfits *fits);
 
 /* Reads the band after psrfits_read_samples(): sets fch1_mhz and foff_mhz of fits->fbh5, not
