@@ -60,9 +60,10 @@ status_t fields_need_i64(const struct fields *f, const char *object, const char 
 
 /* Read all numbers of a dataset, of one member of its compound (`member`; NULL: it is none), or of
  * an attribute of an object, as doubles or integers, [*count]; free() *out (before: NULL) in any
- * case. Without the attribute *count = 0; a missing dataset fails with DATA. Fail with DATA if it
- * is of another kind, incomplete or unreadable, in external files, or has more than 2^26 numbers;
- * with DEVICE (memory). */
+ * case. Without the attribute, or for one without elements, *count = 0; a missing dataset fails
+ * with DATA. Fail with DATA if it is of another kind, incomplete or unreadable, in external files,
+ * or has more than 2^26 numbers, or if an integer of a dataset has a fraction or is beyond 2^63;
+ * those of an attribute are converted as HDF5 does. Fail with DEVICE (memory), too. */
 status_t fields_f64s(const struct fields *f, const char *dataset, const char *member, double **out,
                      size_t *count);
 status_t fields_u64s(const struct fields *f, const char *dataset, const char *member,
@@ -129,9 +130,10 @@ status_t fields_check_rate(const struct fields *f, double rate_hz);
  * contradicting), DEVICE (memory, descriptors). */
 status_t fields_describe(struct fields *f, const char *name);
 
-/* Notes in f->archive->coherent that it was dedispersed coherently to DM `dm` (pc cm^-3), each
- * coarse channel to its own centre; without frequencies, or for DM 0, does nothing. Fails with DATA
- * if `dm` is not finite; with DEVICE (memory). */
+/* Notes in f->archive->coherent that it was dedispersed coherently to DM `dm` (pc cm^-3, constant
+ * 1 / 2.41e-4 s MHz^2), each coarse channel to its own centre; without frequencies, or for DM 0,
+ * does nothing. After fields_describe(). Fails with DATA if `dm` is not finite; with DEVICE
+ * (memory). */
 status_t fields_note_coherent(struct fields *f, double dm);
 
 /* Returns a unit (Hz, kHz, MHz, GHz; s, ms, us, ns; letters in any case) in Hz or seconds; 0: it is
