@@ -12,7 +12,7 @@
  *   earlier period than the median of the PACKETS_AROUND before it less the window, or of a later
  *   one than the median of those after it and the window. Where only one of a side has a period,
  *   the other side decides. Near the ends of a file, where one side is short, a frame also needs
- * two neighbours whose periods are near its own.
+ *   two neighbours whose periods are near its own.
  * - Where the time falls by more than twice the window for good, the file is in no order: an error.
  *   So all frames within twice the window of a period are beside each other.
  * - Of several frames of one period and thread the first that is good is used.
