@@ -30,8 +30,8 @@ struct chirp {
                        much later instead (struct filter_spec): chirp_shift() */
 };
 
-/* Checks a chirp. Fails with USAGE, giving the numbers: a band that reaches 0 Hz; a reference, DM
- * or rate out of range; delays of more than 2^52 samples. */
+/* Checks a chirp. Fails with USAGE, giving the numbers: a band that reaches 0 Hz; a reference, DM,
+ * constant or rate out of range; delays of more than 2^52 samples. */
 status_t chirp_check(const struct chirp *chirp);
 
 /* Computes the minimum and maximum delay over the band's edges, in samples, before `shift` is

@@ -16,7 +16,8 @@ typedef struct h5_places h5_places_t;
 
 /* Opens the chunked dataset at an address of the file (h5_address()), even if the file ends early.
  * *out is NULL before; the caller closes it in any case. Fails with DATA (missing, unreadable, not
- * HDF5, or no dataset is there), DEVICE (memory, descriptors). */
+ * HDF5, or no object is there; if it is no dataset in chunks, h5_places_find() fails), DEVICE
+ * (memory, descriptors). */
 status_t h5_places_open(const char *path, haddr_t address, h5_places_t **out);
 /* Closes what is open and frees the places; takes NULL. */
 void h5_places_close(h5_places_t *places);
