@@ -647,7 +647,10 @@ static void test_kernels_agree(void **state)
     assert_int_equal(chirp_roots_create(&roots), STATUS_OK);
     for (enum simd_level level = SIMD_BASE; level < SIMD_LEVELS; level++) {
         const struct chirp_kernels *kernels = chirp_kernels(level);
-        for (uint32_t length = 4; length <= LONGEST && kernels; length *= 2) {
+        if (!kernels) {
+            continue; /* the machine lacks this instruction set */
+        }
+        for (uint32_t length = 4; length <= LONGEST; length *= 2) {
             for (uint32_t at = 0; at < length; at += CHIRP_PIECE) {
                 const uint32_t count = length < CHIRP_PIECE ? length : CHIRP_PIECE;
                 base->fill(&p, at, count, expected + at);
@@ -661,10 +664,10 @@ static void test_kernels_agree(void **state)
             kernels->up(length, roots, found);
             assert_memory_equal(found, expected, length * sizeof *found);
         }
-        for (uint32_t at = 0; at < LONGEST / 4 && kernels; at += LONGEST / 8) {
+        for (uint32_t at = 0; at < LONGEST / 4; at += LONGEST / 8) {
             kernels->split(LONGEST, at, LONGEST / 8, roots, found);
         }
-        for (uint32_t i = 0; i < 4 && kernels; i++) {
+        for (uint32_t i = 0; i < 4; i++) {
             kernels->down(LONGEST / 4, roots, found + i * (LONGEST / 4));
         }
         base->down(LONGEST, roots, expected);
