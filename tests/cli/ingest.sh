@@ -12,14 +12,14 @@ if ! "$voltmill" info --devices | grep -q '^0: '; then
     exit 0
 fi
 
-# Three files in a row: of five chunks, of two, and a short one; -128 is no sample.
+# Three files in a row: of three chunks, of two, and a short one; -128 is no sample.
 warm - <<'PYTHON'
 import h5py
 import numpy as np
 
 rng = np.random.default_rng(11)
 first = 0
-for number, samples in enumerate((5 * 26624 * 128, 2 * 26624 * 128, 100000)):
+for number, samples in enumerate((3 * 26624 * 128, 2 * 26624 * 128, 100000)):
     with h5py.File(f"part-{number}.h5", "w") as f:
         f.attrs.update({"format": "voltage", "format_version": 1, "start_mjd_day": 60000, "start_second": first / 1e6,
                         "time_scale": "UTC", "telescope": "T", "source": "S", "ra_deg": 10.0, "dec_deg": 20.0})
