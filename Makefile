@@ -45,9 +45,10 @@ AGAIN = open openat stat lstat fstat fsync fdatasync ftruncate sync_file_range
 ALL_LDFLAGS = -fopenmp -pthread $(AGAIN:%=-Wl,--wrap=%) $(LDFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 
 # VkFFT's header takes longest, so it is the first; what only writes kernels need not be optimised, and its 32,000 lines,
-# which are not ours, would take a minute under the sanitizers. gcc warns of it where it is inlined, too.
+# which are not ours, would take a minute under the sanitizers. gcc warns of it where it is inlined, too. CI has VKFFT_O=-O0.
+VKFFT_O ?= -O1
 VKFFT := src/compute/opencl/fft_vkfft.c
-$(BUILD)/$(VKFFT:.c=.o): LOOP_CFLAGS = $(if $(SANITIZE),-O0 -fno-sanitize=all,-O1) -Wno-unknown-warning-option -Wno-maybe-uninitialized
+$(BUILD)/$(VKFFT:.c=.o): LOOP_CFLAGS = $(if $(SANITIZE),-O0 -fno-sanitize=all,$(VKFFT_O)) -Wno-unknown-warning-option -Wno-maybe-uninitialized
 SOURCES := $(sort $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c))
 SOURCES := $(if $(HAS_OPENCL),$(VKFFT) $(filter-out $(VKFFT),$(SOURCES)),$(filter-out src/compute/opencl/%,$(SOURCES)))
 IS_X86 = $(call once,IS_X86,$(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),y))
