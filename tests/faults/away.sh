@@ -25,7 +25,6 @@ dedisperse:
   - {dm: [0, 1, 2], file: series.h5}
   - {dm: [0, 1, 2], search: {file: found.h5, csv: found.csv, widths: 4}}
 END
-run=("$voltmill" run --stall-timeout 2 job.yaml)
 digest() { sha256sum power.h5 series.h5 found.h5 found.csv; }
 clear_all() { rm -rf power.h5* series.h5* found.* page.html* tuned.txt*; }
 runs "an undisturbed run" "$voltmill" run job.yaml
@@ -33,16 +32,18 @@ expected=$(digest)
 clear_all
 
 # away PATH OPTION...: it does not answer from a call in the middle on, or from the last but one. Watchdogs wait two
-# seconds, and 10 more where there are locks.
+# seconds, and 10 more where there are locks: so each path has a folder of its own, and all wait at once.
 away() {
     local path=$1 all call
     shift
-    "${shim[@]}" SHIM_AWAY_AT="$path" SHIM_COUNTS=counts "${run[@]}" "$@" >stdout 2>stderr
+    work=$work/${path##*[/.]}
+    mkdir "$work" && cp -p obs.h5 job.yaml "$work" && cd "$work" || exit 1
+    "${shim[@]}" SHIM_AWAY_AT="$path" SHIM_COUNTS=counts "$voltmill" run job.yaml "$@" >stdout 2>stderr
     all=$(sed -n 's/^SHIM_AWAY //p' counts)
     clear_all
     for call in $((all / 2)) $((all - 1)); do
         errs 4 '^error: .* could not be .* within 2 s|^error: .* no progress for 2 s' timeout -k 1 100 "${shim[@]}" \
-            SHIM_AWAY_AT="$path" "SHIM_AWAY=$call:hang" "${run[@]}" "$@"
+            SHIM_AWAY_AT="$path" "SHIM_AWAY=$call:hang" "$voltmill" run --stall-timeout 2 job.yaml "$@"
         "$voltmill" run job.yaml >stdout 2>>stderr || { echo "# does not go on"; bad=1; }
         # Which kernels are tuned, and so the last bits, depends on what is timed.
         if [ "$path" = /tuned.txt ]; then
@@ -56,14 +57,27 @@ away() {
         clear_all
     done
 }
-away job.yaml
-away /found.csv
-away /series.h5
-away .packed.part
-away /tuned.txt --tune-budget 2 --database "$work/tuned.txt"
+paths=(job.yaml /found.csv /series.h5 .packed.part "/tuned.txt --tune-budget 2 --database tuned.txt")
 if has_pictures; then
-    away /page.html --report "$work/page.html"
+    paths+=("/page.html --report page.html")
 else
     skip "matplotlib is not installed (make deps)"
 fi
+for path in "${paths[@]}"; do
+    # shellcheck disable=SC2086
+    away $path >"told-${path//[^a-z]/}" 2>&1 &
+done
+wait
+# Their lines, with our numbers.
+for path in "${paths[@]}"; do
+    while IFS= read -r line; do
+        case $line in
+        "ok "*) ok 0 "${line#*- }" ;;
+        "not ok "*) ok 1 "${line#*- }" ;;
+        *) echo "$line" ;;
+        esac
+    done <"told-${path//[^a-z]/}"
+    [ "$(grep -c '^ok\|^not ok' "told-${path//[^a-z]/}")" = 2 ]
+    ok $? "${path%% *}: two calls"
+done
 plan
