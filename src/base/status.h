@@ -30,7 +30,14 @@
         end(*at);                                                                                  \
     }
 
-/* The same of a function that takes a pointer of any type. */
+/* Defines end(), for SCOPED: makes calls, separated by commas, with the variable's address `at`. */
+#define SCOPED_CALLS(end, type, ...)                                                               \
+    static inline void end(type *at)                                                               \
+    {                                                                                              \
+        __VA_ARGS__;                                                                               \
+    }
+
+/* SCOPED_END() of a function that takes a pointer of any type. */
 #define SCOPED_END_ANY(end)                                                                        \
     static inline void end##_at(void *at)                                                          \
     {                                                                                              \

@@ -104,30 +104,27 @@ static void text_skip_byte_order_mark(FILE *file)
     }
 }
 
+SCOPED_CALLS(fd_close, int, (void)(*at >= 0 && close(*at)))
+
 status_t text_open(const char *path, const char *what, int takes_pipe, FILE **out)
 {
-    status_t st = STATUS_OK;
     struct stat info;
     /* A named pipe would wait for a writer. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    REQUIRE_OUT(fd >= 0 && fstat(fd, &info) == 0, STATUS_DATA, "cannot read %s%s: %s", what, path,
-                strerror(errno));
-    REQUIRE_OUT(S_ISREG(info.st_mode) || (takes_pipe && text_is_nameless_pipe(fd, &info)),
-                STATUS_DATA, "cannot read %s%s: expected a file, it is a %s", what, path,
-                S_ISFIFO(info.st_mode)  ? "named pipe"
-                : S_ISDIR(info.st_mode) ? "folder"
-                                        : "device");
-    REQUIRE_OUT(fcntl(fd, F_SETFL, O_RDONLY) == 0, STATUS_DATA, "cannot read %s%s: %s", what, path,
-                strerror(errno));
+    SCOPED(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    REQUIRE(fd >= 0 && fstat(fd, &info) == 0, STATUS_DATA, "cannot read %s%s: %s", what, path,
+            strerror(errno));
+    REQUIRE(S_ISREG(info.st_mode) || (takes_pipe && text_is_nameless_pipe(fd, &info)), STATUS_DATA,
+            "cannot read %s%s: expected a file, it is a %s", what, path,
+            S_ISFIFO(info.st_mode)  ? "named pipe"
+            : S_ISDIR(info.st_mode) ? "folder"
+                                    : "device");
+    REQUIRE(fcntl(fd, F_SETFL, O_RDONLY) == 0, STATUS_DATA, "cannot read %s%s: %s", what, path,
+            strerror(errno));
     *out = fdopen(fd, "r");
-    REQUIRE_OUT(*out, STATUS_DEVICE, "out of memory: %s%s", what, path);
+    REQUIRE(*out, STATUS_DEVICE, "out of memory: %s%s", what, path);
     fd = -1;
     text_skip_byte_order_mark(*out);
-out:
-    if (fd >= 0) {
-        close(fd);
-    }
-    return st;
+    return STATUS_OK;
 }
 
 void text_close(FILE *file)

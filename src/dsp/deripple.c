@@ -92,23 +92,24 @@ static status_t deripple_fill(const char *who, const double *coeff, uint64_t cou
     return STATUS_OK;
 }
 
+SCOPED_CALLS(deripple_free, struct deripple, free(at->half))
+
 status_t deripple_make(const char *who, const double *coeff, uint64_t count, uint32_t points,
                        struct ratio ratio, struct deripple *out)
 {
-    status_t st = STATUS_OK;
-    struct deripple made = {0};
-    double complex *grid = NULL;
-    double complex *impulse = NULL;
+    SCOPED(deripple_free) struct deripple made = {0};
+    SCOPED(free_at) double complex *grid = NULL;
+    SCOPED(free_at) double complex *impulse = NULL;
     double all = 0;
     double left = 0;
-    REQUIRE_OUT(points > 0 && count >= points && count / points <= MOST_TAPS, STATUS_USAGE,
-                "%s: %llu coefficients, of %u points a channel, expected 1 to %d times as many",
-                who, (unsigned long long)count, points, MOST_TAPS);
-    TRY_OUT(memory_zeroed(GRID, sizeof *grid, "a response", &grid));
-    TRY_OUT(memory_zeroed(GRID, sizeof *impulse, "a response", &impulse));
-    TRY_OUT(deripple_fill(who, coeff, count, points, (double)ratio.num / ratio.den / 2,
-                          &made.ripple_db, grid));
-    TRY_OUT(dft_forward(GRID, grid, impulse));
+    REQUIRE(points > 0 && count >= points && count / points <= MOST_TAPS, STATUS_USAGE,
+            "%s: %llu coefficients, of %u points a channel, expected 1 to %d times as many", who,
+            (unsigned long long)count, points, MOST_TAPS);
+    TRY(memory_zeroed(GRID, sizeof *grid, "a response", &grid));
+    TRY(memory_zeroed(GRID, sizeof *impulse, "a response", &impulse));
+    TRY(deripple_fill(who, coeff, count, points, (double)ratio.num / ratio.den / 2, &made.ripple_db,
+                      grid));
+    TRY(dft_forward(GRID, grid, impulse));
     for (uint32_t n = 0; n <= GRID / 2; n++) {
         impulse[n] = creal(impulse[n]) / GRID;
         all += (n == 0 ? 1 : 2) * creal(impulse[n]) * creal(impulse[n]);
@@ -122,17 +123,14 @@ status_t deripple_make(const char *who, const double *coeff, uint64_t count, uin
         left = more;
         made.reach--;
     }
-    TRY_OUT(
-        memory_zeroed(made.reach + 1, sizeof *made.half, "coefficients of a filter", &made.half));
+    TRY(memory_zeroed(made.reach + 1, sizeof *made.half, "coefficients of a filter", &made.half));
     for (uint32_t n = 0; n <= made.reach; n++) {
         made.half[n] = creal(impulse[n]);
     }
     made.left_db = 10 * log10(left / all);
     *out = made;
     made.half = NULL;
-out:
-    MEMORY_FREE(made.half, impulse, grid);
-    return st;
+    return STATUS_OK;
 }
 
 void deripple_coefficients(const struct deripple *deripple, double *out)

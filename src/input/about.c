@@ -208,31 +208,26 @@ static status_t about_read_one(hid_t object, const char *where, const char *name
     return STATUS_OK;
 }
 
+SCOPED_CALLS(about_item_free, struct about_item, MEMORY_FREE(at->object, at->text))
+
 static status_t about_add_object(hid_t file, const char *name, struct about *out)
 {
-    status_t st = STATUS_OK;
-    struct h5_names attributes = {0};
-    hid_t object = H5Oopen(file, name, H5P_DEFAULT);
-    H5_TRY_OUT(object, "%s cannot be opened", name);
-    TRY_OUT(h5_list_attributes(object, name, name, &attributes));
+    SCOPED(h5_names_free) struct h5_names attributes = {0};
+    SCOPED(h5_close_at) hid_t object = H5Oopen(file, name, H5P_DEFAULT);
+    H5_TRY(object, "%s cannot be opened", name);
+    TRY(h5_list_attributes(object, name, name, &attributes));
     for (size_t i = 0; i < attributes.count && out->count < MOST_ITEMS; i++) {
-        struct about_item item = {.text = NULL};
+        SCOPED(about_item_free) struct about_item item = {.text = NULL};
         if (about_is_known(attributes.names[i])) {
             continue;
         }
-        st = about_read_one(object, name, attributes.names[i], &item);
-        if (st == STATUS_OK && item.name) {
+        TRY(about_read_one(object, name, attributes.names[i], &item));
+        if (item.name) {
             out->items[out->count++] = item;
-            continue;
+            item = (struct about_item){.text = NULL};
         }
-        free(item.object);
-        free(item.text);
-        TRY_OUT(st);
     }
-out:
-    text_free_list(attributes.names, attributes.count);
-    h5_close(object);
-    return st;
+    return STATUS_OK;
 }
 
 status_t about_read(const char *path, const char *dataset, struct about *out)

@@ -145,37 +145,31 @@ static status_t array_read_numbers(hid_t file, const char *path, const char *nam
 /* Gains [nstations][npols][nfreqs][2] (re, im), with /pols and /freq_hz beside them. */
 static status_t array_read_gains(hid_t file, const char *path, struct array_table *table)
 {
-    status_t st = STATUS_OK;
-    double *gains = NULL;
-    double *freq_hz = NULL;
-    char **pols = NULL;
-    size_t npols = 0;
+    SCOPED(free_at) double *gains = NULL;
+    SCOPED(free_at) double *freq_hz = NULL;
+    SCOPED(h5_names_free) struct h5_names pols = {0};
     size_t nfreqs = 0;
     uint64_t each = 0;
-    TRY_OUT(array_read_numbers(file, path, "gains", table->nstations, &gains, &each));
+    TRY(array_read_numbers(file, path, "gains", table->nstations, &gains, &each));
     if (each == 0) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(h5_read_texts(file, path, "pols", &pols, &npols));
-    TRY_OUT(h5_read_f64s(file, path, "freq_hz", &freq_hz, &nfreqs));
-    REQUIRE_OUT(each == (uint64_t)npols * nfreqs * 2, STATUS_DATA,
-                "%s: /gains has %llu numbers of each station, expected [%zu pols][%zu freq_hz][2]",
-                path, (unsigned long long)each, npols, nfreqs);
+    TRY(h5_read_texts(file, path, "pols", &pols.names, &pols.count));
+    TRY(h5_read_f64s(file, path, "freq_hz", &freq_hz, &nfreqs));
+    REQUIRE(each == (uint64_t)pols.count * nfreqs * 2, STATUS_DATA,
+            "%s: /gains has %llu numbers of each station, expected [%zu pols][%zu freq_hz][2]",
+            path, (unsigned long long)each, pols.count, nfreqs);
     for (uint32_t i = 0; i < table->nstations; i++) {
         struct array_station *station = &table->stations[i];
-        TRY_OUT(memory_zeroed((size_t)each / 2, sizeof *station->gains, "gains", &station->gains));
+        TRY(memory_zeroed((size_t)each / 2, sizeof *station->gains, "gains", &station->gains));
         for (uint64_t at = 0; at < each / 2; at++) {
             struct array_gain *gain = &station->gains[station->ngains++];
-            TRY_OUT(memory_text(pols[at / nfreqs], &gain->pol));
+            TRY(memory_text(pols.names[at / nfreqs], &gain->pol));
             gain->freq_hz = freq_hz[at % nfreqs];
             memcpy(gain->value, gains + i * each + 2 * at, sizeof gain->value);
         }
     }
-out:
-    free(gains);
-    free(freq_hz);
-    text_free_list(pols, npols);
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads from HDF5 the numbers that YAML states for each station: positions, delays, flags. */
@@ -224,24 +218,18 @@ static status_t array_read_root(hid_t file, const char *path, struct array_table
 
 static status_t array_read_hdf5(const char *path, struct array_table *table)
 {
-    status_t st = STATUS_OK;
-    hid_t file = -1;
-    char **names = NULL;
-    size_t count = 0;
-    TRY_OUT(h5_open_file(path, &file));
-    TRY_OUT(h5_read_texts(file, path, "names", &names, &count));
-    REQUIRE_OUT(count >= 1 && count <= ARRAY_STATIONS, STATUS_DATA,
-                "%s: /names has %zu stations, expected 1 to %d", path, count, (int)ARRAY_STATIONS);
-    TRY_OUT(memory_zeroed(count, sizeof *table->stations, "stations", &table->stations));
-    for (; table->nstations < count; table->nstations++) {
-        TRY_OUT(memory_text(names[table->nstations], &table->stations[table->nstations].name));
+    SCOPED(h5_close_at) hid_t file = -1;
+    SCOPED(h5_names_free) struct h5_names list = {0};
+    TRY(h5_open_file(path, &file));
+    TRY(h5_read_texts(file, path, "names", &list.names, &list.count));
+    REQUIRE(list.count >= 1 && list.count <= ARRAY_STATIONS, STATUS_DATA,
+            "%s: /names has %zu stations, expected 1 to %d", path, list.count, (int)ARRAY_STATIONS);
+    TRY(memory_zeroed(list.count, sizeof *table->stations, "stations", &table->stations));
+    for (; table->nstations < list.count; table->nstations++) {
+        TRY(memory_text(list.names[table->nstations], &table->stations[table->nstations].name));
     }
-    TRY_OUT(array_read_root(file, path, table));
-    TRY_OUT(array_read_stations(file, path, table));
-out:
-    text_free_list(names, count);
-    h5_close(file);
-    return st;
+    TRY(array_read_root(file, path, table));
+    return array_read_stations(file, path, table);
 }
 
 /* ---- checks ---- */

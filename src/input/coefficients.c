@@ -152,35 +152,34 @@ static status_t coefficients_note_dataset(const struct h5_found *found, void *ou
     return datasets->count++ == 0 ? memory_text(found->path, &datasets->name) : STATUS_OK;
 }
 
+SCOPED_CALLS(datasets_free, struct datasets, free(at->name))
+
 /* Finds the name of the dataset: the requested one, "coefficients", or the only one. */
 static status_t coefficients_find(hid_t file, const char *path, const char *member, char **out)
 {
-    status_t st = STATUS_OK;
-    struct datasets found = {0};
-    struct text names = {0};
+    SCOPED(datasets_free) struct datasets found = {0};
+    SCOPED(text_free) struct text names = {0};
     int is_there = 0;
     const char *name = member ? member + strspn(member, "/") : "coefficients";
-    TRY_OUT(h5_has(file, path, name, &is_there));
+    TRY(h5_has(file, path, name, &is_there));
     if (is_there) {
-        TRY_OUT(memory_text(name, out));
-        goto out;
+        TRY(memory_text(name, out));
+        return STATUS_OK;
     }
     if (member) {
-        TRY_OUT(holds_names(file, path, &names));
-        FAIL_OUT(STATUS_DATA, "%s contains no dataset /%s; it contains %s", path, name,
-                 names.length ? names.data : "none at all");
+        TRY(holds_names(file, path, &names));
+        return report_fail(STATUS_DATA, "%s contains no dataset /%s; it contains %s", path, name,
+                           names.length ? names.data : "none at all");
     }
-    TRY_OUT(h5_walk(file, path, coefficients_note_dataset, &found));
+    TRY(h5_walk(file, path, coefficients_note_dataset, &found));
     if (found.count != 1) {
-        TRY_OUT(holds_names(file, path, &names));
-        FAIL_OUT(STATUS_DATA, "%s contains no dataset /coefficients, nor only one; it contains %s",
-                 path, names.length ? names.data : "none at all");
+        TRY(holds_names(file, path, &names));
+        return report_fail(STATUS_DATA,
+                           "%s contains no dataset /coefficients, nor only one; it contains %s",
+                           path, names.length ? names.data : "none at all");
     }
     *out = memory_move(&found.name);
-out:
-    free(found.name);
-    text_free(&names);
-    return st;
+    return STATUS_OK;
 }
 
 /* Checks that all of it is in this file, which alone is known as an input of the job. */

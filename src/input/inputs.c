@@ -207,28 +207,26 @@ static status_t inputs_sample_some(struct sampled *s, uint64_t size, uint64_t mo
     return inputs_sample_add(s, size - end, end);
 }
 
+SCOPED_CALLS(sampled_free, struct sampled, free(at->buffer), file_close(at->fd))
+
 /* Samples a file's contents: fast for files of any size, and the same for every copy. Sets the size
  * of the file at `path`, and the CRC-32 of all of it if it has at most `most` bytes; else of `most`
  * bytes, a third of them at its begin, a third at its end, the rest in pieces evenly between: at
  * places that follow from its size and `most` alone. Fails with DATA. */
 static status_t inputs_sample(const char *path, uint64_t most, uint64_t *bytes, uint32_t *crc)
 {
-    status_t st = STATUS_OK;
-    struct sampled s = {.path = path, .fd = -1};
+    SCOPED(sampled_free) struct sampled s = {.path = path, .fd = -1};
     struct identity identity = {.bytes = 0};
-    TRY_OUT(identity_of_path(path, &identity)); /* a pipe is never opened */
-    TRY_OUT(memory_aligned(BUFFER_BYTES, 1, "a piece of a file", &s.buffer));
-    TRY_OUT(file_open_read(path, &s.fd));
-    TRY_OUT(identity_of_open(s.fd, path, &identity));
+    TRY(identity_of_path(path, &identity)); /* a pipe is never opened */
+    TRY(memory_aligned(BUFFER_BYTES, 1, "a piece of a file", &s.buffer));
+    TRY(file_open_read(path, &s.fd));
+    TRY(identity_of_open(s.fd, path, &identity));
     s.crc = crc_of("", 0);
-    TRY_OUT(identity.bytes <= most ? inputs_sample_add(&s, 0, identity.bytes)
-                                   : inputs_sample_some(&s, identity.bytes, most));
+    TRY(identity.bytes <= most ? inputs_sample_add(&s, 0, identity.bytes)
+                               : inputs_sample_some(&s, identity.bytes, most));
     *bytes = identity.bytes;
     *crc = s.crc;
-out:
-    file_close(s.fd);
-    free(s.buffer);
-    return st;
+    return STATUS_OK;
 }
 
 status_t inputs_contents(const struct inputs *inputs, struct text *out)

@@ -510,24 +510,20 @@ static status_t open_check_external(const struct job *job, const struct archive 
 
 static status_t open_here(const struct job *job, struct archive **out)
 {
-    status_t st = STATUS_OK;
-    glob_t paths = {0};
-    TRY_OUT(open_expand_globs(job, &paths));
-    TRY_OUT(open_check_once(&paths));
+    SCOPED(globfree) glob_t paths = {0};
+    TRY(open_expand_globs(job, &paths));
+    TRY(open_check_once(&paths));
     const struct format_input input = {paths.gl_pathv, paths.gl_pathc, &job->layout};
-    TRY_OUT(formats_open(&input, out));
+    TRY(formats_open(&input, out));
     struct archive *archive = *out;
-    TRY_OUT(open_check_external(job, archive));
-    TRY_OUT(open_settle_frequencies(job, archive));
-    TRY_OUT(check_archive(archive));
-    TRY_OUT(open_select(&job->select, archive));
-    TRY_OUT(spacing_check(&job->layout, archive));
-    TRY_OUT(lost_apply(archive));
-    TRY_OUT(open_check_lost(job, archive));
-    TRY_OUT(archive_settle_reach(archive));
-out:
-    globfree(&paths);
-    return st;
+    TRY(open_check_external(job, archive));
+    TRY(open_settle_frequencies(job, archive));
+    TRY(check_archive(archive));
+    TRY(open_select(&job->select, archive));
+    TRY(spacing_check(&job->layout, archive));
+    TRY(lost_apply(archive));
+    TRY(open_check_lost(job, archive));
+    return archive_settle_reach(archive);
 }
 
 status_t archive_open_files(char **files, uint32_t count, const char *layout, struct archive **out)
@@ -552,29 +548,24 @@ status_t archive_open_files(char **files, uint32_t count, const char *layout, st
 
 static status_t open_describe_archive(const struct apart_request *request, void **out)
 {
-    status_t st = STATUS_OK;
-    struct job *job = NULL;
+    SCOPED(job_destroy_at) struct job *job = NULL;
     struct archive *archive = NULL;
     struct unpack in = {.data = request->more.data, .length = request->more.length};
-    TRY_OUT(job_unpack_input(&in, &job));
-    TRY_OUT(open_here(job, &archive));
-out:
+    TRY(job_unpack_input(&in, &job));
+    const status_t st = open_here(job, &archive);
     *out = archive;
-    job_destroy(job);
     return st;
 }
 
 const struct description archive_description = {"an archive", &archive_type, open_describe_archive};
 
+SCOPED_CALLS(apart_request_free, struct apart_request, text_free(&at->more))
+
 status_t archive_open(const struct job *job, struct archive **out)
 {
-    status_t st = STATUS_OK;
-    struct apart_request request = {.path = NULL};
-    TRY_OUT(job_pack_input(&request.more, job));
-    TRY_OUT(apart_describe(&archive_description, &request, out));
-out:
-    text_free(&request.more);
-    return st;
+    SCOPED(apart_request_free) struct apart_request request = {.path = NULL};
+    TRY(job_pack_input(&request.more, job));
+    return apart_describe(&archive_description, &request, out);
 }
 
 static status_t open_describe_filterbank(const struct apart_request *request, void **out)

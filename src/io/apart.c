@@ -729,22 +729,17 @@ static status_t apart_pack(const struct description *kind, const struct apart_re
 static status_t apart_describe_there(const struct description *kind,
                                      const struct apart_request *request, void **out)
 {
-    status_t st = STATUS_OK;
-    struct text question = {0};
-    struct text answer = {0};
-    TRY_OUT(apart_pack(kind, request, &question));
-    TRY_OUT(apart_have_child());
-    st = apart_say(question.data, question.length);
-    st = st == STATUS_OK ? apart_listen_to(&answer) : st;
-    TRY_OUT(apart_end(st));
+    SCOPED(text_free) struct text question = {0};
+    SCOPED(text_free) struct text answer = {0};
+    TRY(apart_pack(kind, request, &question));
+    TRY(apart_have_child());
+    const status_t st = apart_say(question.data, question.length);
+    TRY(apart_end(st == STATUS_OK ? apart_listen_to(&answer) : st));
     if (answer.length > 0) {
         struct unpack in = {.data = answer.data, .length = answer.length};
-        TRY_OUT(unpack_new(&in, kind->type, kind->what, out));
+        TRY(unpack_new(&in, kind->type, kind->what, out));
     }
-out:
-    text_free(&question);
-    text_free(&answer);
-    return st;
+    return STATUS_OK;
 }
 
 status_t apart_describe(const struct description *kind, const struct apart_request *request,

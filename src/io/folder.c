@@ -90,21 +90,16 @@ static status_t folder_check_depth(const char *path, const char *folder, const c
 
 status_t folder_check(const char *path, int *is_there)
 {
-    status_t st = STATUS_OK;
-    char *folder = NULL;
-    char *nearest = NULL;
-    TRY_OUT(folder_of(path, &folder));
-    st = folder_nearest(path, &nearest);
-    TRY_OUT(st == STATUS_USAGE ? report_again(st, "%s cannot be made: %s", path, report_cause())
-                               : st);
-    REQUIRE_OUT(access(nearest, W_OK | X_OK) == 0, reason_make_status(errno),
-                "%s cannot be made: folder %s: %s", path, nearest, strerror(errno));
-    TRY_OUT(folder_check_depth(path, folder, nearest));
+    SCOPED(free_at) char *folder = NULL;
+    SCOPED(free_at) char *nearest = NULL;
+    TRY(folder_of(path, &folder));
+    const status_t st = folder_nearest(path, &nearest);
+    TRY(st == STATUS_USAGE ? report_again(st, "%s cannot be made: %s", path, report_cause()) : st);
+    REQUIRE(access(nearest, W_OK | X_OK) == 0, reason_make_status(errno),
+            "%s cannot be made: folder %s: %s", path, nearest, strerror(errno));
+    TRY(folder_check_depth(path, folder, nearest));
     *is_there = strcmp(folder, nearest) == 0;
-out:
-    free(nearest);
-    free(folder);
-    return st;
+    return STATUS_OK;
 }
 
 status_t folder_sync(const char *path)

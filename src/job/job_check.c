@@ -194,7 +194,7 @@ static void job_check_file(struct tree *root, struct tree *entry, const char *ke
         {"products", "file"},         {"dedisperse", "file"}, {"dedisperse", "search.file"},
         {"dedisperse", "search.csv"}, {"input.files", ""},    {"filter", "coefficients"}};
     const char *file = tree_value(entry, key);
-    struct text path = {0};
+    SCOPED(text_free) struct text path = {0};
     int is_before = 1;
     for (size_t list = 0; list < LISTS && file; list++) {
         int is_mine = list < OUTPUTS && strcmp(lists[list][1], key) == 0;
@@ -207,12 +207,10 @@ static void job_check_file(struct tree *root, struct tree *entry, const char *ke
                 mistakes_at(mistakes, entry, key,
                             "is the same as %s%s%s, expected a file of its own", path.data,
                             *lists[list][1] ? "." : "", lists[list][1]);
-                goto out;
+                return;
             }
         }
     }
-out:
-    text_free(&path);
 }
 
 /* Adds the mistakes of `synthesise`, and of what it needs of the rest: it stands before all else,

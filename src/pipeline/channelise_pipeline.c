@@ -452,7 +452,6 @@ out:
 /* The reader thread: the samples of a block, shown where they are or read into its slot. */
 static status_t channelising_read(void *context, void *of)
 {
-    status_t st = STATUS_OK;
     struct channelising *p = context;
     const struct channelise_plan *work = p->work;
     struct slot *slot = of;
@@ -463,15 +462,15 @@ static status_t channelising_read(void *context, void *of)
     /* A mapping detects too late that a file was truncated, or is on a failing disk. */
     if (!may_salvage && buffer_lend(slot->in, NULL)) {
         slab_keep_steps(slot->slab, 1);
-        TRY_OUT(reader_map(p->reader, slot->slab, first, count, &slot->mapped));
+        TRY(reader_map(p->reader, slot->slab, first, count, &slot->mapped));
     }
     if (slot->mapped.mapping) {
         buffer_lend(slot->in, slot->mapped.data);
-        goto out;
+        return STATUS_OK;
     }
     slab_keep_steps(slot->slab, 0);
-    TRY_OUT(buffer_get(slot->in, &in));
-    st = reader_read(p->reader, slot->slab, first, count, in, &slot->losses);
+    TRY(buffer_get(slot->in, &in));
+    const status_t st = reader_read(p->reader, slot->slab, first, count, in, &slot->losses);
     if (st == STATUS_DATA && may_salvage && reader_is_unreadable(p->reader)) {
         if (!p->has_warned) {
             report_warn("%s", report_cause());
@@ -479,9 +478,9 @@ static status_t channelising_read(void *context, void *of)
         p->has_warned = 1;
         report_clear();
         slot->losses.count = 0;
-        st = reader_salvage(p->reader, slot->slab, first, count, in, &slot->losses, &slot->unread);
+        return reader_salvage(p->reader, slot->slab, first, count, in, &slot->losses,
+                              &slot->unread);
     }
-out:
     return st;
 }
 

@@ -45,30 +45,25 @@ void power_reader_destroy(power_reader_t *reader)
 static status_t power_reader_read_rows(power_reader_t *reader, uint64_t first, uint64_t count,
                                        char *out, char *bad)
 {
-    status_t st = STATUS_OK;
     uint64_t row = fbh5_row_bytes(reader->plan->fbh5);
     uint64_t half = count / 2;
-    st = fbh5_read_rows(reader->rows, first, count, out);
+    const status_t st = fbh5_read_rows(reader->rows, first, count, out);
     if (st != STATUS_DATA || !fbh5_is_unreadable(reader->rows) ||
         reader->plan->job->on_bad != ON_BAD_NAN) {
-        goto out;
+        return st;
     }
     if (!reader->has_warned) {
         report_warn_loudly("%s", report_cause());
     }
     reader->has_warned = 1;
     report_clear();
-    st = STATUS_OK;
     if (count == 1) {
         memset(out, 0, (size_t)row);
         *bad = 1;
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(power_reader_read_rows(reader, first, half, out, bad));
-    TRY_OUT(
-        power_reader_read_rows(reader, first + half, count - half, out + half * row, bad + half));
-out:
-    return st;
+    TRY(power_reader_read_rows(reader, first, half, out, bad));
+    return power_reader_read_rows(reader, first + half, count - half, out + half * row, bad + half);
 }
 
 /* Loops of their own for each format, so that the compiler makes vectors of them. */
@@ -320,14 +315,15 @@ static int left_out_scale_sums(const struct lacking *lacking, int32_t channels, 
     return is_hole;
 }
 
+SCOPED_CALLS(lacking_free, struct lacking, free(at->all))
+
 status_t left_out_scale(const struct dedisperse_plan *plan, const struct dm_group *group,
                         const struct left_out *list, uint64_t count, uint64_t stride, float *out,
                         char *holes, int *has_holes, uint8_t *share)
 {
-    status_t st = STATUS_OK;
     uint32_t channels = group->delays.nchannels;
     int32_t there = 0;
-    struct lacking lacking = {.count = count};
+    SCOPED(lacking_free) struct lacking lacking = {.count = count};
     *has_holes = 0;
     memset(holes, 0, group->delays.ndms);
     if (list->count == 0) {
@@ -339,7 +335,7 @@ status_t left_out_scale(const struct dedisperse_plan *plan, const struct dm_grou
     if (share) {
         memset(share, BOXCAR_ALL, group->delays.ndms * (size_t)stride);
     }
-    TRY_OUT(memory_zeroed((size_t)count + 1, 2 * sizeof(int32_t), "sums", &lacking.all));
+    TRY(memory_zeroed((size_t)count + 1, 2 * sizeof(int32_t), "sums", &lacking.all));
     lacking.unread = lacking.all + count + 1;
     for (uint32_t dm = 0; dm < group->delays.ndms; dm++) {
         int any = 0;
@@ -358,7 +354,5 @@ status_t left_out_scale(const struct dedisperse_plan *plan, const struct dm_grou
             memset(lacking.all, 0, 2 * ((size_t)count + 1) * sizeof *lacking.all);
         }
     }
-out:
-    free(lacking.all);
-    return st;
+    return STATUS_OK;
 }

@@ -126,6 +126,7 @@ status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_
  * DEVICE if the driver refuses it; *out is NULL then. */
 status_t device_part(const device_t *device, cl_mem whole, uint64_t at, uint64_t bytes,
                      cl_mem *out);
+SCOPED_CALLS(device_part_free, cl_mem, (void)(*at &&clReleaseMemObject(*at)))
 /* Frees a list of memory of device_allocate(); NULL entries are skipped. */
 void device_release_all(device_t *device, const cl_mem *memory, size_t count);
 #define DEVICE_RELEASE(device, ...)                                                                \

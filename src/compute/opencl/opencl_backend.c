@@ -131,31 +131,26 @@ static status_t device_add_platform(cl_platform_id platform, struct device_info 
 
 status_t device_list(struct device_info **out, uint32_t *count)
 {
-    status_t st = STATUS_OK;
-    cl_platform_id *platforms = NULL;
-    struct device_info *list = NULL;
+    SCOPED(free_at) cl_platform_id *platforms = NULL;
+    SCOPED(free_at) struct device_info *list = NULL;
     uint32_t ndevices = 0;
     cl_uint nplatforms = 0;
-    struct signals signals;
+    SCOPED(signals_put_back) struct signals signals;
     signals_keep(&signals);
     /* Without any platform the loader fails with CL_PLATFORM_NOT_FOUND_KHR. */
     if (clGetPlatformIDs(0, NULL, &nplatforms) != CL_SUCCESS) {
         nplatforms = 0;
     }
-    TRY_OUT(memory_zeroed(nplatforms, sizeof *platforms, "OpenCL platforms", &platforms));
+    TRY(memory_zeroed(nplatforms, sizeof *platforms, "OpenCL platforms", &platforms));
     if (nplatforms > 0) {
-        CL_TRY_OUT(NULL, clGetPlatformIDs(nplatforms, platforms, NULL), "list the platforms");
+        CL_TRY(NULL, clGetPlatformIDs(nplatforms, platforms, NULL), "list the platforms");
     }
     for (cl_uint i = 0; i < nplatforms; i++) {
-        TRY_OUT(device_add_platform(platforms[i], &list, &ndevices));
+        TRY(device_add_platform(platforms[i], &list, &ndevices));
     }
-    *out = list;
+    *out = memory_move(&list);
     *count = ndevices;
-    list = NULL;
-out:
-    signals_put_back(&signals);
-    MEMORY_FREE(platforms, list);
-    return st;
+    return STATUS_OK;
 }
 
 status_t backend_devices(struct text *out)

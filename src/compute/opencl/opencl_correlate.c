@@ -110,41 +110,36 @@ static void groups_fill(const struct correlate_spec *spec, const int32_t *lookup
     out->count++;
 }
 
-static void correlate_groups_free(struct correlate_groups *groups)
-{
-    MEMORY_FREE(groups->members, groups->slots, groups->pairs);
-}
+SCOPED_CALLS(correlate_groups_free, struct correlate_groups,
+             MEMORY_FREE(at->members, at->slots, at->pairs))
+SCOPED_CALLS(correlate_blocks_free, struct correlate_blocks, free(at->list))
 
 /* Packs blocks of pairs into as few groups as a greedy search finds. Fails with DEVICE (memory). */
 static status_t correlate_groups_make(const struct correlate_spec *spec, int is_gpu,
                                       struct correlate_groups *out)
 {
-    status_t st = STATUS_OK;
-    int32_t *lookup = NULL;
+    SCOPED(free_at) int32_t *lookup = NULL;
+    SCOPED(correlate_blocks_free)
     struct correlate_blocks blocks = {
         .rows = BLOCK, .columns = BLOCK, .group_rows = GROUP, .group_columns = GROUP};
-    struct correlate_groups groups = {.count = 0};
-    TRY_OUT(correlate_lookup(spec, &lookup));
-    TRY_OUT(correlate_blocks(spec, lookup, &blocks));
+    SCOPED(correlate_groups_free) struct correlate_groups groups = {.count = 0};
+    TRY(correlate_lookup(spec, &lookup));
+    TRY(correlate_blocks(spec, lookup, &blocks));
     groups.shape = groups_shape(blocks.count, is_gpu);
     while (blocks.count > 0) {
         const struct correlate_shape *shape = &groups.shape;
         const size_t next = groups.count + 1;
-        TRY_OUT(
-            memory_grown(next * shape->members, sizeof *groups.members, "inputs", &groups.members));
-        TRY_OUT(memory_grown(next * shape->slots, sizeof *groups.slots, "inputs", &groups.slots));
-        TRY_OUT(memory_grown(next * shape->slots * correlate_groups_pairs(spec),
-                             sizeof *groups.pairs, "pairs", &groups.pairs));
+        TRY(memory_grown(next * shape->members, sizeof *groups.members, "inputs", &groups.members));
+        TRY(memory_grown(next * shape->slots, sizeof *groups.slots, "inputs", &groups.slots));
+        TRY(memory_grown(next * shape->slots * correlate_groups_pairs(spec), sizeof *groups.pairs,
+                         "pairs", &groups.pairs));
         memset(groups.slots + (size_t)groups.count * shape->slots, 0,
                shape->slots * sizeof *groups.slots);
         groups_fill(spec, lookup, &blocks, &groups);
     }
     *out = groups;
     groups = (struct correlate_groups){.count = 0};
-out:
-    correlate_groups_free(&groups);
-    MEMORY_FREE(blocks.list, lookup);
-    return st;
+    return STATUS_OK;
 }
 
 /* Returns an upper limit of the bytes of the tables and of the memory to make them: blocks that

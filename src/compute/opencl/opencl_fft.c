@@ -330,22 +330,17 @@ void fft_destroy(fft_t *fft)
 
 static status_t fft_run_in_place(fft_t *fft, cl_mem data, uint64_t first, uint64_t count)
 {
-    status_t st = STATUS_OK;
     const uint64_t bytes = (uint64_t)fft->length * COMPLEX_BYTES;
-    cl_mem part = NULL;
+    SCOPED(device_part_free) cl_mem part = NULL;
     void *plan = NULL;
-    TRY_OUT(fft_find_plan(fft, count, &plan));
+    TRY(fft_find_plan(fft, count, &plan));
     if (first == 0) {
-        TRY_OUT(fft->library->run(plan, data, fft->work));
+        TRY(fft->library->run(plan, data, fft->work));
     } else {
-        TRY_OUT(device_part(fft->device, data, first * bytes, count * bytes, &part));
-        TRY_OUT(fft->library->run(plan, part, fft->work));
+        TRY(device_part(fft->device, data, first * bytes, count * bytes, &part));
+        TRY(fft->library->run(plan, part, fft->work));
     }
-out:
-    if (part) {
-        clReleaseMemObject(part);
-    }
-    return st;
+    return STATUS_OK;
 }
 
 static status_t fft_run_staged(fft_t *fft, cl_mem data, uint64_t first, uint64_t count)

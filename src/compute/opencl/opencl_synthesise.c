@@ -166,33 +166,23 @@ struct fused_launch {
 static status_t fused_points_launch(transform_t *transform, struct stopwatch *watch, int is_stored,
                                     const struct fused_launch *launch)
 {
-    status_t st = STATUS_OK;
     const struct channelise_spec view = fused_points_view(&transform->spec, is_stored);
     cl_kernel *kernel = is_stored ? &transform->stored : &transform->floats;
     const uint64_t row = (uint64_t)transform->spec.points * COMPLEX_BYTES;
-    cl_mem in = NULL;
-    cl_mem out = NULL;
-    TRY_OUT(fused_points_build(transform, is_stored, kernel));
-    TRY_OUT(device_part(transform->device, launch->in, launch->from * launch->bytes,
-                        launch->count * launch->bytes, &in));
-    TRY_OUT(
-        device_part(transform->device, transform->u, launch->to * row, launch->count * row, &out));
+    SCOPED(device_part_free) cl_mem in = NULL;
+    SCOPED(device_part_free) cl_mem out = NULL;
+    TRY(fused_points_build(transform, is_stored, kernel));
+    TRY(device_part(transform->device, launch->in, launch->from * launch->bytes,
+                    launch->count * launch->bytes, &in));
+    TRY(device_part(transform->device, transform->u, launch->to * row, launch->count * row, &out));
     const struct launch_size size =
         fused_size(&view, FUSED_SPECTRA, &transform->shape, launch->count, 1, 0);
     const int looks = fused_looks(&view);
-    TRY_OUT(LAUNCH(
-        transform->device, *kernel, size, watch, STEP_TRANSFORM, ARGUMENT(in), ARGUMENT_ULONG(0),
-        ARGUMENT(transform->ones), ARGUMENT(transform->twiddles), ARGUMENT(out),
-        ARGUMENT_ULONG(launch->count), ARGUMENT_UINT(1), ARGUMENT_ULONG(0), ARGUMENT_ULONG(1),
-        ARGUMENT_IF(looks, transform->places.found), ARGUMENT_IF(looks, launch->counted)));
-out:
-    if (in) {
-        clReleaseMemObject(in);
-    }
-    if (out) {
-        clReleaseMemObject(out);
-    }
-    return st;
+    return LAUNCH(transform->device, *kernel, size, watch, STEP_TRANSFORM, ARGUMENT(in),
+                  ARGUMENT_ULONG(0), ARGUMENT(transform->ones), ARGUMENT(transform->twiddles),
+                  ARGUMENT(out), ARGUMENT_ULONG(launch->count), ARGUMENT_UINT(1), ARGUMENT_ULONG(0),
+                  ARGUMENT_ULONG(1), ARGUMENT_IF(looks, transform->places.found),
+                  ARGUMENT_IF(looks, launch->counted));
 }
 
 /* Bytes of a spectrum of all streams as it is stored, without gaps. */

@@ -175,6 +175,8 @@ static status_t program_fail_build(const device_t *device, cl_program program, c
     return report_fail(STATUS_DEVICE, "%s", text.data);
 }
 
+SCOPED_CALLS(program_free, cl_program, (void)(*at &&clReleaseProgram(*at)))
+
 /* Gives the program in *out, or NULL when the cache has none that this driver takes. */
 static status_t program_load(const device_t *device, const char *key, const char *options,
                              cl_program *out)
@@ -190,14 +192,12 @@ static status_t program_load(const device_t *device, const char *key, const char
     cl_int is_good = CL_SUCCESS;
     const unsigned char *bytes = binary;
     cl_device_id id = device->info.id;
+    SCOPED(program_free)
     cl_program program =
         clCreateProgramWithBinary(device->context, 1, &id, &size, &bytes, &is_good, &error);
     if (error == CL_SUCCESS && is_good == CL_SUCCESS &&
         clBuildProgram(program, 1, &id, options, NULL, NULL) == CL_SUCCESS) {
         *out = memory_move(&program);
-    }
-    if (program) {
-        clReleaseProgram(program);
     }
     return STATUS_OK;
 }
@@ -226,56 +226,45 @@ static void program_store(cl_program program, const char *key)
 static status_t program_make(const device_t *device, const char *what, const char *text,
                              const char *options, const char *key, double wait, cl_program *out)
 {
-    status_t st = STATUS_OK;
-    cl_program program = NULL;
+    SCOPED(program_free) cl_program program = NULL;
     cl_int error = CL_SUCCESS;
     cl_device_id id = device->info.id;
-    int lock = cache_lock(cache_kind, key, wait);
+    SCOPED(file_close_at) int lock = cache_lock(cache_kind, key, wait);
     if (wait <= 0 && lock < 0) {
         return STATUS_OK;
     }
-    TRY_OUT(program_load(device, key, options, &program));
+    TRY(program_load(device, key, options, &program));
     if (!program) {
         report_note("compiling kernels for %s (once)", device->info.name);
         program = clCreateProgramWithSource(device->context, 1, &text, NULL, &error);
-        CL_TRY_OUT(device, error, "take a program's source");
+        CL_TRY(device, error, "take a program's source");
         error = clBuildProgram(program, 1, &id, options, NULL, NULL);
-        TRY_OUT(error != CL_SUCCESS ? program_fail_build(device, program, what, error) : STATUS_OK);
+        TRY(error != CL_SUCCESS ? program_fail_build(device, program, what, error) : STATUS_OK);
         program_store(program, key);
     }
     *out = memory_move(&program);
-out:
-    file_close(lock);
-    if (program) {
-        clReleaseProgram(program);
-    }
-    return st;
+    return STATUS_OK;
 }
 
 /* Finds or builds a program likewise; looks first among those kept in memory. */
 static status_t program_find(const device_t *device, const char *what, const char *text,
                              const char *options, double wait, cl_program *out)
 {
-    status_t st = STATUS_OK;
-    struct text key = {0};
+    SCOPED(text_free) struct text key = {0};
     cl_program program = NULL;
-    struct signals signals;
+    SCOPED(signals_put_back) struct signals signals;
     signals_keep(&signals);
-    TRY_OUT(program_make_key(device, text, options, &key));
+    TRY(program_make_key(device, text, options, &key));
     program = kept_find_program(device->kept, key.data);
     if (program) {
         *out = program;
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(program_load(device, key.data, options, &program));
-    TRY_OUT(program ? STATUS_OK
-                    : program_make(device, what, text, options, key.data, wait, &program));
+    TRY(program_load(device, key.data, options, &program));
+    TRY(program ? STATUS_OK : program_make(device, what, text, options, key.data, wait, &program));
     kept_add_program(device->kept, key.data, program);
     *out = program;
-out:
-    signals_put_back(&signals);
-    text_free(&key);
-    return st;
+    return STATUS_OK;
 }
 
 /* Seconds that a process waits at most while another builds the program that it needs. */

@@ -189,7 +189,7 @@ static status_t rows_take_raw(struct rows *r, uint64_t each)
     uint64_t sums = max_u64(bytes / r->row_bytes / each, 1);
     int was_full = r->device->is_full;
     if (r->raw_rows >= each) {
-        goto out;
+        return STATUS_OK;
     }
     DEVICE_RELEASE(r->device, r->raw);
     r->raw = NULL;
@@ -203,7 +203,6 @@ static status_t rows_take_raw(struct rows *r, uint64_t each)
         r->device->is_full = was_full;
     }
     r->raw_rows = st == STATUS_OK ? sums * each : 0;
-out:
     return st;
 }
 

@@ -485,21 +485,21 @@ static status_t grid_add(const struct dispersion_grid *grid, uint32_t which, int
     return STATUS_OK;
 }
 
+SCOPED_CALLS(grid_delays_free, struct grid_delays, dispersion_free(&at->all))
+
 status_t dispersion_grid_settle(const struct dispersion_grid *grid, uint32_t only,
                                 const struct dispersion_spec *spec, struct dispersion *out)
 {
-    status_t st = STATUS_OK;
+    SCOPED(grid_delays_free)
     struct grid_delays delays = {.all = {.nchannels = spec->nchannels, .origin = INT64_MAX},
                                  .end = INT64_MIN};
-    TRY_OUT(memory_zeroed(spec->ndms, sizeof *delays.all.dms, "DMs", &delays.all.dms));
-    TRY_OUT(memory_zeroed(spec->ndms, sizeof *delays.all.dms, "DMs", &delays.all.coherent_dms));
+    TRY(memory_zeroed(spec->ndms, sizeof *delays.all.dms, "DMs", &delays.all.dms));
+    TRY(memory_zeroed(spec->ndms, sizeof *delays.all.dms, "DMs", &delays.all.coherent_dms));
     for (uint32_t i = 0; i < grid->count; i++) {
-        TRY_OUT(grid_add(grid, i, only == grid->count || only == i, spec, &delays));
+        TRY(grid_add(grid, i, only == grid->count || only == i, spec, &delays));
     }
     delays.all.largest = (uint32_t)(delays.end - delays.all.origin);
     *out = delays.all;
     delays.all = (struct dispersion){0};
-out:
-    dispersion_free(&delays.all);
-    return st;
+    return STATUS_OK;
 }

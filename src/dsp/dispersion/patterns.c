@@ -82,31 +82,28 @@ static status_t patterns_make_level(struct patterns *p, struct pattern_search *s
     return STATUS_OK;
 }
 
+SCOPED_CALLS(pattern_search_free, struct pattern_search, MEMORY_FREE(at->slots, at->below))
+
 status_t patterns_create(const uint32_t *delays, uint32_t ndms, uint32_t nrows, uint32_t nlevels,
                          uint32_t reach, struct patterns *out)
 {
-    status_t st = STATUS_OK;
-    struct patterns p = {.ndms = ndms, .nrows = nrows, .nlevels = nlevels};
-    struct pattern_search search = {.mask = 1, .reach = reach};
+    SCOPED(patterns_free) struct patterns p = {.ndms = ndms, .nrows = nrows, .nlevels = nlevels};
+    SCOPED(pattern_search_free) struct pattern_search search = {.mask = 1, .reach = reach};
     while (search.mask < 2 * (uint64_t)ndms && search.mask < UINT32_MAX) {
         search.mask = 2 * search.mask + 1;
     }
-    TRY_OUT(
-        memory_zeroed((size_t)search.mask + 1, sizeof *search.slots, "patterns", &search.slots));
-    TRY_OUT(memory_zeroed((size_t)nrows * ndms, sizeof *search.below, "patterns", &search.below));
+    TRY(memory_zeroed((size_t)search.mask + 1, sizeof *search.slots, "patterns", &search.slots));
+    TRY(memory_zeroed((size_t)nrows * ndms, sizeof *search.below, "patterns", &search.below));
     for (size_t i = 0; i < (size_t)nrows * ndms; i++) {
         search.below[i] = (uint32_t)(i / ndms);
     }
     for (uint32_t l = 0; l < nlevels; l++) {
-        TRY_OUT(patterns_make_level(&p, &search, delays, l));
+        TRY(patterns_make_level(&p, &search, delays, l));
     }
     p.of = memory_move(&search.below);
     *out = p;
     p = (struct patterns){0};
-out:
-    patterns_free(&p);
-    MEMORY_FREE(search.slots, search.below);
-    return st;
+    return STATUS_OK;
 }
 
 void patterns_free(struct patterns *patterns)

@@ -213,32 +213,31 @@ status_t dual_create(const struct dual_bank *bank, uint32_t taps, struct dual *o
     return STATUS_OK;
 }
 
+SCOPED_CALLS(dual_free, struct dual, free(at->coeff))
+
 status_t dual_design(const struct dual_bank *bank, double error_db, uint32_t most, struct dual *out)
 {
-    status_t st = STATUS_OK;
-    struct dual found = {0};
+    SCOPED(dual_free) struct dual found = {0};
     uint32_t least = 1;
     uint32_t taps = most;
     while (least < taps) {
         const uint32_t middle = least + (taps - least) / 2;
         double reached;
-        TRY_OUT(dual_estimate(bank, middle, &reached));
+        TRY(dual_estimate(bank, middle, &reached));
         if (reached <= error_db) {
             taps = middle;
         } else {
             least = middle + 1;
         }
     }
-    TRY_OUT(dual_create(bank, taps, &found));
+    TRY(dual_create(bank, taps, &found));
     while (found.error_db > error_db && taps < most) {
         free(memory_move(&found.coeff));
-        TRY_OUT(dual_create(bank, ++taps, &found));
+        TRY(dual_create(bank, ++taps, &found));
     }
     *out = found;
     found.coeff = NULL;
-out:
-    free(found.coeff);
-    return st;
+    return STATUS_OK;
 }
 
 status_t dual_measure(const struct dual_bank *bank, struct dual *dual)

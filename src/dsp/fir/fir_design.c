@@ -188,14 +188,15 @@ static struct fir_reach fir_design_reach(const struct fir_design *design,
                               .attenuation_db = -20 * log10(stopped->greatest)};
 }
 
+SCOPED_CALLS(fir_made_free, struct fir_made, free(at->coeff))
+
 status_t fir_design_make(const struct fir_design *design, struct fir_made *out)
 {
-    status_t st = STATUS_OK;
     struct fir_design settled = *design;
-    struct fir_made made = {.coeff = NULL};
+    SCOPED(fir_made_free) struct fir_made made = {.coeff = NULL};
     for (int i = 0; i < ROUNDS; i++) {
         struct fir_made next = {.coeff = NULL};
-        TRY_OUT(fir_fill(&settled, &next));
+        TRY(fir_fill(&settled, &next));
         free(made.coeff);
         made = next;
         made.reach = fir_design_reach(design, &made);
@@ -209,9 +210,7 @@ status_t fir_design_make(const struct fir_design *design, struct fir_made *out)
     }
     *out = made;
     made.coeff = NULL;
-out:
-    free(made.coeff);
-    return st;
+    return STATUS_OK;
 }
 
 status_t fir_rejection(const double *coeff, uint32_t taps, int is_complex, double from, double *out)

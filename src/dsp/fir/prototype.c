@@ -104,26 +104,26 @@ static status_t flat_fill(const struct prototype_spec *spec, struct flat_half *h
     return STATUS_OK;
 }
 
+SCOPED_CALLS(flat_half_free, struct flat_half, MEMORY_FREE(at->centre, at->border))
+
 status_t flat_cutoff_settle(struct prototype_spec *spec)
 {
-    status_t st = STATUS_OK;
-    struct flat_half half = {0};
+    SCOPED(flat_half_free) struct flat_half half = {0};
     if (spec->cutoff != CUTOFF_FLAT) {
         return STATUS_OK;
     }
-    REQUIRE_OUT(spec->taps > 1 && spec->window != WINDOW_FILE, STATUS_USAGE,
-                "cutoff flat: a filter of %u %s from a %s has no cutoff to choose", spec->taps,
-                spec->taps == 1 ? "tap" : "taps", spec->window == WINDOW_FILE ? "file" : "window");
-    TRY_OUT(flat_fill(spec, &half));
+    REQUIRE(spec->taps > 1 && spec->window != WINDOW_FILE, STATUS_USAGE,
+            "cutoff flat: a filter of %u %s from a %s has no cutoff to choose", spec->taps,
+            spec->taps == 1 ? "tap" : "taps", spec->window == WINDOW_FILE ? "file" : "window");
+    TRY(flat_fill(spec, &half));
     double low = 0;
     double high = WIDEST;
     double alone = flat_excess(&half, low) + 0.5;
-    REQUIRE_OUT(
-        alone < 0.5, STATUS_USAGE,
-        "cutoff flat: the window alone, with cutoff 0, lets %.3f of a tone's power pass at the "
-        "border of a channel, 0.5 is wanted: expected more taps than %u, or a window that "
-        "falls off less in time",
-        alone, spec->taps);
+    REQUIRE(alone < 0.5, STATUS_USAGE,
+            "cutoff flat: the window alone, with cutoff 0, lets %.3f of a tone's power pass at the "
+            "border of a channel, 0.5 is wanted: expected more taps than %u, or a window that "
+            "falls off less in time",
+            alone, spec->taps);
     for (int i = 0; i < HALVINGS; i++) {
         double middle = (low + high) / 2;
         *(flat_excess(&half, middle) < 0 ? &low : &high) = middle;
@@ -131,9 +131,7 @@ status_t flat_cutoff_settle(struct prototype_spec *spec)
     /* The more taps, the steeper the border: what is added to 1 goes by widths of the main lobe. */
     double found = half.taps < spec->taps ? 1 + (low - 1) * half.taps / spec->taps : low;
     spec->cutoff = nearbyint(found * STEPS_PER_1) / STEPS_PER_1;
-out:
-    MEMORY_FREE(half.centre, half.border);
-    return st;
+    return STATUS_OK;
 }
 
 /* ---- oversampled ---- */
@@ -342,35 +340,33 @@ static uint32_t prototype_points(const struct prototype_spec *spec, const char *
     return spec->points ? spec->points : spec->samples_per_spectrum;
 }
 
+SCOPED_CALLS(words_close, struct words, text_close(at->file))
+
 /* Reads on after the last number that is needed, to count them. */
 static status_t prototype_fill_from_file(const struct prototype_spec *spec, size_t count,
                                          double *coeff)
 {
-    status_t st = STATUS_OK;
     size_t found = 0;
     size_t last_line = 1;
     const char *word = NULL;
     const uint32_t points = prototype_points(spec, &word);
-    struct words in = {.line = 1};
-    TRY_OUT(text_open(spec->path, "the coefficients of window file:", 1, &in.file));
+    SCOPED(words_close) struct words in = {.line = 1};
+    TRY(text_open(spec->path, "the coefficients of window file:", 1, &in.file));
     for (; prototype_next_word(&in); found++, last_line = in.line) {
         double value = 0;
-        REQUIRE_OUT(strlen(in.word) < WORD_BYTES - 1 && units_parse_f64(in.word, &value),
-                    STATUS_DATA,
-                    "%s, line %zu: '%.40s' is no number (filter coefficient %zu, %zu expected)",
-                    spec->path, in.line, in.word, found + 1, count);
+        REQUIRE(strlen(in.word) < WORD_BYTES - 1 && units_parse_f64(in.word, &value), STATUS_DATA,
+                "%s, line %zu: '%.40s' is no number (filter coefficient %zu, %zu expected)",
+                spec->path, in.line, in.word, found + 1, count);
         if (found < count) {
             coeff[found] = value;
         }
     }
-    REQUIRE_OUT(!ferror(in.file), STATUS_DATA, "cannot read %s: %s", spec->path, strerror(errno));
-    REQUIRE_OUT(found == count, STATUS_DATA,
-                "%s, line %zu: %zu filter coefficients found up to here, the end; %zu expected (%u "
-                "taps times %u %s)",
-                spec->path, last_line, found, count, spec->taps, points, word);
-out:
-    text_close(in.file);
-    return st;
+    REQUIRE(!ferror(in.file), STATUS_DATA, "cannot read %s: %s", spec->path, strerror(errno));
+    return REQUIRED(
+        found == count, STATUS_DATA,
+        "%s, line %zu: %zu filter coefficients found up to here, the end; %zu expected (%u "
+        "taps times %u %s)",
+        spec->path, last_line, found, count, spec->taps, points, word);
 }
 
 /* Copies the coefficients of the file, resampled to this bank's points if they differ. */

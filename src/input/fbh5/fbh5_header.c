@@ -317,21 +317,16 @@ static status_t fbh5_read_words(hid_t file, hid_t data, struct fbh5 *fbh5)
 /* The names of the polarisations of a power product of our own, where it has one for each. */
 static status_t fbh5_read_pol_names(hid_t file, struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
-    struct text list = {0};
-    char **names = NULL;
-    size_t count = 0;
+    SCOPED(text_free) struct text list = {0};
+    SCOPED(h5_names_free) struct h5_names pols = {0};
     int has_names = 0;
-    TRY_OUT(h5_has(file, fbh5->path, "pol", &has_names));
-    TRY_OUT(has_names ? h5_read_texts(file, fbh5->path, "pol", &names, &count) : STATUS_OK);
-    for (size_t i = 0; i < count && count == fbh5->nifs; i++) {
-        TRY_OUT(text_add_line(&list, names[i]));
+    TRY(h5_has(file, fbh5->path, "pol", &has_names));
+    TRY(has_names ? h5_read_texts(file, fbh5->path, "pol", &pols.names, &pols.count) : STATUS_OK);
+    for (size_t i = 0; i < pols.count && pols.count == fbh5->nifs; i++) {
+        TRY(text_add_line(&list, pols.names[i]));
     }
     fbh5->pol_names = memory_move(&list.data);
-out:
-    text_free(&list);
-    text_free_list(names, count);
-    return st;
+    return STATUS_OK;
 }
 
 /* Whether it is a power product of our own. */
@@ -459,30 +454,24 @@ static int stated_dimension(const char *label, int rank)
  * years; nchans shows this. */
 static status_t stated_check_labels(hid_t data, const struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
-    struct text list = {0};
-    char **labels = NULL;
-    size_t count = 0;
+    SCOPED(text_free) struct text list = {0};
+    SCOPED(h5_names_free) struct h5_names labels = {0};
     double nchans = 0;
     int is_other = 0;
     int is_turned = 1;
     const int rank = fbh5->is_flat ? 2 : 3;
-    TRY_OUT(h5_get_texts(data, fbh5->path, "DIMENSION_LABELS", 1, &labels, &count));
-    TRY_OUT(fbh5_find_number(data, fbh5->path, "nchans", &nchans, &(int){0}));
-    for (size_t i = 0; i < count; i++) {
-        int dimension = stated_dimension(labels[i], rank);
+    TRY(h5_get_texts(data, fbh5->path, "DIMENSION_LABELS", 1, &labels.names, &labels.count));
+    TRY(fbh5_find_number(data, fbh5->path, "nchans", &nchans, &(int){0}));
+    for (size_t i = 0; i < labels.count; i++) {
+        int dimension = stated_dimension(labels.names[i], rank);
         is_other = is_other || (dimension >= 0 && dimension != (int)i);
         is_turned = is_turned && (dimension < 0 || dimension + (int)i == rank - 1);
-        TRY_OUT(text_add(&list, "%s%s", i > 0 ? ", " : "", labels[i]));
+        TRY(text_add(&list, "%s%s", i > 0 ? ", " : "", labels.names[i]));
     }
     is_turned = is_turned && nchans == fbh5->nchannels && nchans != (double)fbh5->rows;
-    REQUIRE_OUT(!is_other || is_turned, STATUS_DATA,
-                "%s: DIMENSION_LABELS of /data are %s, expected time, %sfrequency", fbh5->path,
-                list.data, fbh5->is_flat ? "" : "feed_id, ");
-out:
-    text_free(&list);
-    text_free_list(labels, count);
-    return st;
+    return REQUIRED(!is_other || is_turned, STATUS_DATA,
+                    "%s: DIMENSION_LABELS of /data are %s, expected time, %sfrequency", fbh5->path,
+                    list.data, fbh5->is_flat ? "" : "feed_id, ");
 }
 
 /* Attributes of the root that repeat those of /data. */

@@ -219,23 +219,19 @@ void fbh5_reader_destroy(fbh5_reader_t *reader)
 static status_t fbh5_read_selected(fbh5_reader_t *reader, const struct fbh5_block *block,
                                    hid_t type, void *out)
 {
-    status_t st = STATUS_OK;
     const int is_flat = reader->fbh5->is_flat;
     const hsize_t start[3] = {block->row, is_flat ? block->chan : block->first_if, block->chan};
     const hsize_t count[3] = {block->rows, is_flat ? block->chans : block->nifs, block->chans};
-    hid_t memory = H5Screate_simple(is_flat ? 2 : 3, count, NULL);
+    SCOPED(h5_close_at) hid_t memory = H5Screate_simple(is_flat ? 2 : 3, count, NULL);
     char what[80];
     snprintf(what, sizeof what, "spectra %llu .. %llu", (unsigned long long)block->row,
              (unsigned long long)(block->row + block->rows));
-    hid_t space = H5Dget_space(depot_dataset(reader->depot));
-    H5_TRY_OUT(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL),
-               "%s: %s are not in /data", reader->fbh5->path, what);
+    SCOPED(h5_close_at) hid_t space = H5Dget_space(depot_dataset(reader->depot));
+    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL),
+           "%s: %s are not in /data", reader->fbh5->path, what);
     const struct depot_read read = {type, memory, space, out, what};
-    st = depot_read(reader->depot, &read);
+    const status_t st = depot_read(reader->depot, &read);
     reader->is_unreadable = st == STATUS_DATA && depot_is_unreadable(reader->depot);
-out:
-    h5_close(space);
-    h5_close(memory);
     return st;
 }
 
@@ -263,16 +259,12 @@ static status_t fbh5_read_doubles(fbh5_reader_t *reader, const struct fbh5_block
 static status_t fbh5_read_converted(fbh5_reader_t *reader, const struct fbh5_block *block,
                                     void *out)
 {
-    status_t st = STATUS_OK;
-    hid_t type = -1;
+    SCOPED(h5_close_at) hid_t type = -1;
     if (reader->fbh5->number == FBH5_FLOAT64) {
         return fbh5_read_doubles(reader, block, out);
     }
-    TRY_OUT(fbh5_memory_type(reader->fbh5, &type));
-    st = fbh5_read_selected(reader, block, type, out);
-out:
-    h5_close(type);
-    return st;
+    TRY(fbh5_memory_type(reader->fbh5, &type));
+    return fbh5_read_selected(reader, block, type, out);
 }
 
 /* Lines of a block from a file in which rows follow each other. */

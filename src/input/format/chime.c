@@ -117,22 +117,18 @@ static status_t chime_start(struct fields *f, const char *name, double ctime, do
 /* Inputs have serial numbers; what is no name for each is none at all. */
 static status_t chime_raw_read_inputs(const struct fields *f, struct archive *archive)
 {
-    status_t st = STATUS_OK;
-    char **names = NULL;
-    size_t count = 0;
-    TRY_OUT(fields_texts(f, "index_map/input", "correlator_input", &names, &count));
-    int is_named = count > 0;
-    for (size_t i = 0; i < count && is_named; i++) {
-        is_named = *names[i] && (i == 0 || strcmp(names[i], names[i - 1]) != 0);
+    SCOPED(h5_names_free) struct h5_names inputs = {0};
+    TRY(fields_texts(f, "index_map/input", "correlator_input", &inputs.names, &inputs.count));
+    int is_named = inputs.count > 0;
+    for (size_t i = 0; i < inputs.count && is_named; i++) {
+        is_named =
+            *inputs.names[i] && (i == 0 || strcmp(inputs.names[i], inputs.names[i - 1]) != 0);
     }
     if (is_named) {
-        archive->names[AXIS_STATION] = names;
-        archive->count[AXIS_STATION] = count;
-        names = NULL;
+        archive->names[AXIS_STATION] = memory_move(&inputs.names);
+        archive->count[AXIS_STATION] = inputs.count;
     }
-out:
-    text_free_list(names, count);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t chime_raw_fill(struct fields *f)
@@ -362,20 +358,19 @@ static status_t chime_beam_fill(struct fields *f, struct chime_beam *said)
 /* One place on the sky, if all beams have it; names of the two polarisations. */
 static status_t chime_beam_read_locations(const struct fields *f, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     static const char name[] = "tiedbeam_locations";
-    double *ra = NULL;
-    double *dec = NULL;
-    char **pols = NULL;
-    size_t count[3] = {0};
+    SCOPED(free_at) double *ra = NULL;
+    SCOPED(free_at) double *dec = NULL;
+    SCOPED(h5_names_free) struct h5_names pols = {0};
+    size_t count[2] = {0};
     int is_there = 0;
-    TRY_OUT(h5_has(f->file, f->path, name, &is_there));
+    TRY(h5_has(f->file, f->path, name, &is_there));
     if (!is_there) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(fields_f64s(f, name, "ra", &ra, &count[0]));
-    TRY_OUT(fields_f64s(f, name, "dec", &dec, &count[1]));
-    TRY_OUT(fields_texts(f, name, "pol", &pols, &count[2]));
+    TRY(fields_f64s(f, name, "ra", &ra, &count[0]));
+    TRY(fields_f64s(f, name, "dec", &dec, &count[1]));
+    TRY(fields_texts(f, name, "pol", &pols.names, &pols.count));
     int is_one = count[0] > 0 && isfinite(ra[0]) && isfinite(dec[0]);
     for (size_t i = 1; i < count[0]; i++) {
         is_one = is_one && ra[i] == ra[0] && dec[i] == dec[0];
@@ -383,16 +378,12 @@ static status_t chime_beam_read_locations(const struct fields *f, struct archive
     archive->sky.has_position = is_one;
     archive->sky.ra_deg = is_one ? ra[0] : 0;
     archive->sky.dec_deg = is_one ? dec[0] : 0;
-    if (archive->present[AXIS_POL] && count[2] >= 2 && *pols[0] && *pols[1] &&
-        strcmp(pols[0], pols[1]) != 0) {
-        TRY_OUT(gather_name(archive, AXIS_POL, 2, 0, pols[0]));
-        TRY_OUT(gather_name(archive, AXIS_POL, 2, 1, pols[1]));
+    if (archive->present[AXIS_POL] && pols.count >= 2 && *pols.names[0] && *pols.names[1] &&
+        strcmp(pols.names[0], pols.names[1]) != 0) {
+        TRY(gather_name(archive, AXIS_POL, 2, 0, pols.names[0]));
+        TRY(gather_name(archive, AXIS_POL, 2, 1, pols.names[1]));
     }
-out:
-    text_free_list(pols, count[2]);
-    free(ra);
-    free(dec);
-    return st;
+    return STATUS_OK;
 }
 
 /* Splits the archive's one part into one for each coarse channel. */
@@ -416,26 +407,23 @@ static status_t chime_beam_split(const struct chime_beam *said, struct archive *
     return STATUS_OK;
 }
 
+SCOPED_CALLS(chime_beam_free, struct chime_beam, free(at->counts))
+
 static status_t chime_beam_read(struct fields *f, void *context)
 {
-    status_t st = STATUS_OK;
-    struct chime_beam said = {.counts = NULL};
+    SCOPED(chime_beam_free) struct chime_beam said = {.counts = NULL};
     double dm = 0;
     (void)context;
-    TRY_OUT(chime_beam_fill(f, &said));
-    TRY_OUT(chime_note_rate(f));
-    TRY_OUT(fields_describe(f, "CHIME/FRB beamformed baseband"));
-    TRY_OUT(chime_beam_read_locations(f, f->archive));
-    TRY_OUT(fields_f64(f, data, "DM", &dm, NULL));
-    TRY_OUT(fields_note_coherent(f, dm));
-    TRY_OUT(assume_unless(override_has(f->layout, SAID_SIDEBAND), &f->archive->assumed,
-                          "sideband %+d: conjugate_beamform is %s, as its writers' loader reads it",
-                          chime_beam_sideband(&said),
-                          said.conjugate == 1 ? "1" : "0 or not there"));
-    TRY_OUT(chime_beam_split(&said, f->archive));
-out:
-    free(said.counts);
-    return st;
+    TRY(chime_beam_fill(f, &said));
+    TRY(chime_note_rate(f));
+    TRY(fields_describe(f, "CHIME/FRB beamformed baseband"));
+    TRY(chime_beam_read_locations(f, f->archive));
+    TRY(fields_f64(f, data, "DM", &dm, NULL));
+    TRY(fields_note_coherent(f, dm));
+    TRY(assume_unless(override_has(f->layout, SAID_SIDEBAND), &f->archive->assumed,
+                      "sideband %+d: conjugate_beamform is %s, as its writers' loader reads it",
+                      chime_beam_sideband(&said), said.conjugate == 1 ? "1" : "0 or not there"));
+    return chime_beam_split(&said, f->archive);
 }
 
 static status_t chime_beam_open(const struct format_input *input, struct archive **out)

@@ -407,23 +407,24 @@ status_t dataset_take_words(const struct job_layout *layout, struct archive *arc
     return STATUS_OK;
 }
 
+SCOPED_CALLS(depot_found_free, struct depot_found, lost_pieces_free(&at->lost))
+
 /* Finds where the bytes of the dataset are in files; part->nextents stays 0 when they must be read
  * through HDF5. Checks that files are as long as they must be, notes them all in part->storage, and
  * missing elements in part->boxes. */
 static status_t dataset_locate(hid_t dataset, const struct archive *archive, uint32_t in_element,
                                struct archive_part *part)
 {
-    status_t st = STATUS_OK;
     uint32_t ndims = archive->shape.dims[archive->shape.ndims - 1].dimension + 1;
-    depot_t *depot = NULL;
-    struct depot_found found = {.chunk_bytes = 0};
+    SCOPED(depot_close_at) depot_t *depot = NULL;
+    SCOPED(depot_found_free) struct depot_found found = {.chunk_bytes = 0};
     const struct depot_spec spec = {.path = part->path,
                                     .name = archive->dataset,
                                     .found = &part->storage,
                                     .along = (int)archive->shape.time_dim};
-    TRY_OUT(depot_open(&spec, &depot));
-    TRY_OUT(depot_search(depot, &found));
-    TRY_OUT(lost_find_boxes(&found.lost, &part->boxes, &part->nboxes));
+    TRY(depot_open(&spec, &depot));
+    TRY(depot_search(depot, &found));
+    TRY(lost_find_boxes(&found.lost, &part->boxes, &part->nboxes));
     for (uint32_t i = 0; i < part->nboxes; i++) {
         part->boxes[i].low[ndims - 1] *= in_element;
         part->boxes[i].high[ndims - 1] *= in_element;
@@ -436,10 +437,7 @@ static status_t dataset_locate(hid_t dataset, const struct archive *archive, uin
     part->row_bytes = found.row_bytes;
     part->index_bytes = found.index_bytes;
     part->file_bytes = sources_bytes(&part->storage.sources);
-out:
-    lost_pieces_free(&found.lost);
-    depot_close(depot);
-    return st;
+    return STATUS_OK;
 }
 
 /* Time in two dimensions: each index of the outermost is a piece of a run, which is lost as a

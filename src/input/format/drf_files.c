@@ -15,45 +15,40 @@
 
 enum { MOST_FILES = 1 << 22 };
 
-status_t drf_names_add(struct h5_names *names, char *name)
+status_t drf_names_add(struct h5_names *names, char *given)
 {
-    status_t st = STATUS_OK;
-    TRY_OUT(memory_grow(names->count, sizeof *names->names, "names of files", &names->names));
+    SCOPED(free_at) char *name = given;
+    TRY(memory_grow(names->count, sizeof *names->names, "names of files", &names->names));
     names->names[names->count++] = memory_move(&name);
-out:
-    free(name);
-    return st;
+    return STATUS_OK;
 }
+
+SCOPED_CALLS(folder_end, DIR *, (void)(*at &&closedir(*at)))
 
 /* Lists the files of a folder for which `is_wanted` returns 1, in natural order, each with the
  * folder's path. */
 static status_t drf_list_folder(const char *folder, int (*is_wanted)(const char *name),
                                 struct h5_names *out)
 {
-    status_t st = STATUS_OK;
     size_t before = out->count;
-    DIR *stream = opendir(folder);
-    REQUIRE_OUT(stream, STATUS_DATA, "%s cannot be read: %s", folder, strerror(errno));
+    SCOPED(folder_end) DIR *stream = opendir(folder);
+    REQUIRE(stream, STATUS_DATA, "%s cannot be read: %s", folder, strerror(errno));
     errno = 0;
     for (struct dirent *entry = readdir(stream); entry; entry = readdir(stream)) {
         char *name = NULL;
         if (is_wanted(entry->d_name)) {
-            REQUIRE_OUT(out->count < MOST_FILES, STATUS_DATA, "%s contains more than %d files",
-                        folder, MOST_FILES);
-            TRY_OUT(memory_format(&name, "%s/%s", folder, entry->d_name));
-            TRY_OUT(drf_names_add(out, name));
+            REQUIRE(out->count < MOST_FILES, STATUS_DATA, "%s contains more than %d files", folder,
+                    MOST_FILES);
+            TRY(memory_format(&name, "%s/%s", folder, entry->d_name));
+            TRY(drf_names_add(out, name));
         }
         errno = 0;
     }
-    REQUIRE_OUT(errno == 0, STATUS_DATA, "%s cannot be read: %s", folder, strerror(errno));
+    REQUIRE(errno == 0, STATUS_DATA, "%s cannot be read: %s", folder, strerror(errno));
     if (out->count > before) {
         qsort(out->names + before, out->count - before, sizeof *out->names, text_compare_natural);
     }
-out:
-    if (stream) {
-        closedir(stream);
-    }
-    return st;
+    return STATUS_OK;
 }
 
 /* "2024-06-27T14-00-00" */
@@ -368,35 +363,31 @@ static int drf_is_visible(const char *name)
     return name[0] != '.' && !drf_is_time_folder(name);
 }
 
+SCOPED_CALLS(drf_search_free, struct drf_search, MEMORY_FREE(at->centres, at->path))
+
 status_t drf_find_centres(struct drf_channel *channel)
 {
-    status_t st = STATUS_OK;
-    struct drf_search search = {.is_found = 0};
-    struct h5_names folders = {0};
-    char *properties = NULL;
-    TRY_OUT(drf_list_folder(channel->folder, drf_is_visible, &folders));
+    SCOPED(drf_search_free) struct drf_search search = {.is_found = 0};
+    SCOPED(h5_names_free) struct h5_names folders = {0};
+    SCOPED(free_at) char *properties = NULL;
+    TRY(drf_list_folder(channel->folder, drf_is_visible, &folders));
     for (size_t i = 0; i < folders.count && !search.is_found; i++) {
         free(memory_move(&properties));
         search.rate = channel->rate;
-        TRY_OUT(drf_read_rate(folders.names[i], &search.rate, &properties));
+        TRY(drf_read_rate(folders.names[i], &search.rate, &properties));
         search.first = drf_convert(channel->first, channel->rate, search.rate);
         search.end = drf_convert(channel->end, channel->rate, search.rate);
-        TRY_OUT(properties ? drf_search_folder(&search, folders.names[i]) : STATUS_OK);
+        TRY(properties ? drf_search_folder(&search, folders.names[i]) : STATUS_OK);
     }
     if (search.is_found) {
-        TRY_OUT(drf_names_add(&channel->metadata, memory_move(&search.path)));
-        TRY_OUT(drf_names_add(&channel->metadata, memory_move(&properties)));
+        TRY(drf_names_add(&channel->metadata, memory_move(&search.path)));
+        TRY(drf_names_add(&channel->metadata, memory_move(&properties)));
     }
     channel->centres = search.centres;
     channel->ncentres = search.count;
     channel->is_later = search.is_found && search.sample > search.first;
     search.centres = NULL;
-out:
-    free(properties);
-    free(search.centres);
-    free(search.path);
-    h5_names_free(&folders);
-    return st;
+    return STATUS_OK;
 }
 
 enum { MOST_ELEMENT = 16, PIECE_BYTES = 1 << 22 };
@@ -494,26 +485,24 @@ static int fill_is_here(const struct h5_dataset *data)
     return is_here;
 }
 
+SCOPED_CALLS(fill_integers_close, struct fill_integers, h5_close(at->number))
+
 status_t drf_find_fill(const char *path, const struct h5_dataset *data, struct drf_fill *out)
 {
-    status_t st = STATUS_OK;
-    struct fill_integers integers = {.number = -1};
+    SCOPED(fill_integers_close) struct fill_integers integers = {.number = -1};
     uint64_t bytes = 0;
     int is_known = 0;
-    TRY_OUT(fill_find_integers(data, path, &is_known, &integers));
+    TRY(fill_find_integers(data, path, &is_known, &integers));
     if (!is_known || out->is_there) {
-        goto out; /* NaN is missing anyway */
+        return STATUS_OK; /* NaN is missing anyway */
     }
-    TRY_OUT(fill_find_value(data, path, &integers));
+    TRY(fill_find_value(data, path, &integers));
     out->value = integers.value;
     if (!multiply_u64(data->count, integers.bytes * integers.count, &bytes) ||
         bytes > out->searched_left || !fill_is_here(data)) {
         out->is_there = 1;
-        goto out;
+        return STATUS_OK;
     }
     out->searched_left -= bytes;
-    TRY_OUT(fill_search(data, &integers, &out->is_there));
-out:
-    h5_close(integers.number);
-    return st;
+    return fill_search(data, &integers, &out->is_there);
 }

@@ -90,17 +90,15 @@ void fields_close(struct fields *f)
     *f = (struct fields){.file = -1};
 }
 
+SCOPED_CALLS(fields_free, struct fields, override_free(&at->own))
+
 status_t fields_make(const struct fields *file, fields_read_t *read, void *context,
                      struct archive **out)
 {
-    status_t st = STATUS_OK;
-    struct fields f = *file;
-    TRY_OUT(archive_create(f.path, out));
+    SCOPED(fields_free) struct fields f = *file;
+    TRY(archive_create(f.path, out));
     f.archive = *out;
-    TRY_OUT(read(&f, context));
-out:
-    override_free(&f.own);
-    return st;
+    return read(&f, context);
 }
 
 status_t fields_make_file(const char *path, const char *format, const struct job_layout *layout,

@@ -505,21 +505,19 @@ static status_t guppi_walk_blocks(struct guppi_walk *walk)
     return guppi_judge_skips(walk);
 }
 
+SCOPED_CALLS(guppi_walk_free, struct guppi_walk, MEMORY_FREE(at->text, at->before))
+
 status_t guppi_find_blocks(int fd, uint64_t file_bytes, struct guppi_file *file)
 {
-    status_t st = STATUS_OK;
+    SCOPED(guppi_walk_free)
     struct guppi_walk walk = {.path = file->path,
                               .fd = fd,
                               .file_bytes = file_bytes,
                               .file = file,
                               .expected = LEAST_READ};
-    TRY_OUT(memory_zeroed(MOST_HEADER, 1, "a header", &walk.text));
-    TRY_OUT(memory_zeroed(MOST_HEADER, 1, "a header", &walk.before));
-    REQUIRE_OUT(file_bytes > 0, STATUS_DATA, "%s is empty", file->path);
-    TRY_OUT(guppi_walk_blocks(&walk));
-    TRY_OUT(guppi_note_words(file));
-out:
-    free(walk.text);
-    free(walk.before);
-    return st;
+    TRY(memory_zeroed(MOST_HEADER, 1, "a header", &walk.text));
+    TRY(memory_zeroed(MOST_HEADER, 1, "a header", &walk.before));
+    REQUIRE(file_bytes > 0, STATUS_DATA, "%s is empty", file->path);
+    TRY(guppi_walk_blocks(&walk));
+    return guppi_note_words(file);
 }

@@ -479,14 +479,15 @@ static status_t guppi_place_unnumbered(struct guppi_file *files, size_t count)
     return STATUS_OK;
 }
 
+SCOPED_CALLS(guppi_growths_free, struct guppi_growths, free(at->items))
+
 status_t guppi_place_files(struct guppi_file *files, size_t count)
 {
-    status_t st = STATUS_OK;
-    struct guppi_growths growths = {.items = NULL};
+    SCOPED(guppi_growths_free) struct guppi_growths growths = {.items = NULL};
     for (size_t i = 0; i < count; i++) {
-        TRY_OUT(guppi_ignore_packets(&files[i]));
+        TRY(guppi_ignore_packets(&files[i]));
     }
-    TRY_OUT(guppi_find_growths(files, count, &growths));
+    TRY(guppi_find_growths(files, count, &growths));
     struct guppi_choice choice = guppi_choose(&files[0].guppi, &growths);
     uint64_t earliest = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {
@@ -502,17 +503,14 @@ status_t guppi_place_files(struct guppi_file *files, size_t count)
         if (choice.kind < KINDS) {
             unit = guppi_unit_of(choice.kind, &files[i].guppi, growths.least);
         }
-        TRY_OUT(choice.kind == BY_PIPERBLK ? guppi_check_block_packets(&files[i], choice.is_proven)
-                                           : STATUS_OK);
+        TRY(choice.kind == BY_PIPERBLK ? guppi_check_block_packets(&files[i], choice.is_proven)
+                                       : STATUS_OK);
         if (choice.kind == BY_GROWTH && 2 * growths.nleast > growths.count) {
-            TRY_OUT(guppi_check_overlap(&files[i], &growths));
+            TRY(guppi_check_overlap(&files[i], &growths));
         }
-        TRY_OUT(guppi_place_blocks(&files[i], unit, &has_gaps));
-        TRY_OUT(guppi_place_start(&files[i], unit, earliest));
-        TRY_OUT(guppi_note_unit(&files[i], &choice, &growths, has_gaps));
+        TRY(guppi_place_blocks(&files[i], unit, &has_gaps));
+        TRY(guppi_place_start(&files[i], unit, earliest));
+        TRY(guppi_note_unit(&files[i], &choice, &growths, has_gaps));
     }
-    TRY_OUT(guppi_place_unnumbered(files, count));
-out:
-    free(growths.items);
-    return st;
+    return guppi_place_unnumbered(files, count);
 }

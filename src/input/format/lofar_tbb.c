@@ -279,13 +279,15 @@ static enum axis lofar_tbb_axis(const struct lofar_tbb *all, uint64_t stacks,
     return is_pair ? AXIS_POL : AXIS_STATION;
 }
 
+SCOPED_CALLS(lofar_tbb_free, struct lofar_tbb, places_free(&at->places),
+             text_free_list(at->ids, at->nids))
+
 static status_t lofar_tbb_open(const struct format_input *input, struct archive **out)
 {
-    status_t st = STATUS_OK;
-    struct lofar_tbb all = {.nids = 0};
+    SCOPED(lofar_tbb_free) struct lofar_tbb all = {.nids = 0};
     uint64_t stacks = 0;
     for (size_t i = 0; i < input->npaths; i++) {
-        TRY_OUT(lofar_tbb_open_file(input->paths[i], input->layout, &all));
+        TRY(lofar_tbb_open_file(input->paths[i], input->layout, &all));
     }
     for (size_t i = 0; i < all.nids; i++) {
         stacks = max_u64(stacks, all.places.items[i].stack + 1);
@@ -294,15 +296,11 @@ static status_t lofar_tbb_open(const struct format_input *input, struct archive 
     for (size_t i = 0; i < all.nids; i++) {
         struct archive *archive = all.places.items[i].archive;
         archive->shape.stacked = axis;
-        TRY_OUT(axis == AXIS_STATION || axis == AXIS_POL || axis == AXIS_BEAM
-                    ? gather_name(archive, axis, 1, 0, all.ids[i])
-                    : STATUS_OK);
+        TRY(axis == AXIS_STATION || axis == AXIS_POL || axis == AXIS_BEAM
+                ? gather_name(archive, axis, 1, 0, all.ids[i])
+                : STATUS_OK);
     }
-    TRY_OUT(place_join(&all.places, PLACE_NEAR, out));
-out:
-    places_free(&all.places);
-    text_free_list(all.ids, all.nids);
-    return st;
+    return place_join(&all.places, PLACE_NEAR, out);
 }
 
 const struct format lofar_tbb_format = {

@@ -243,37 +243,33 @@ static status_t mwax_describe(const struct mwax *mwax, const struct job_layout *
                          "sideband +1: the file does not say");
 }
 
+SCOPED_CALLS(mwax_table_free, struct mwax_table, free(at->rows))
+
 static status_t mwax_open_file(const char *path, const struct job_layout *layout,
                                struct place *place)
 {
-    status_t st = STATUS_OK;
     struct mwax mwax = {.header = {.path = path}};
-    struct mwax_table delays = {NULL, 0};
-    struct mwax_table packets = {NULL, 0};
-    struct text text = {0};
+    SCOPED(mwax_table_free) struct mwax_table delays = {NULL, 0};
+    SCOPED(mwax_table_free) struct mwax_table packets = {NULL, 0};
+    SCOPED(text_free) struct text text = {0};
     uint64_t bytes = 0;
-    int fd = -1;
-    TRY_OUT(archive_create(path, &place->archive));
+    SCOPED(file_close_at) int fd = -1;
+    TRY(archive_create(path, &place->archive));
     mwax.archive = place->archive;
-    TRY_OUT(memory_text("MWAX", &mwax.archive->layout));
-    TRY_OUT(recorder_open(&mwax.archive->parts[0], &fd, &bytes));
-    TRY_OUT(recorder_head(path, HEADER, &text));
+    TRY(memory_text("MWAX", &mwax.archive->layout));
+    TRY(recorder_open(&mwax.archive->parts[0], &fd, &bytes));
+    TRY(recorder_head(path, HEADER, &text));
     mwax.header = (struct ascii){path, 0, text.data, strnlen(text.data, text.length), 0};
-    TRY_OUT(mwax_read_words(&mwax, bytes));
-    TRY_OUT(mwax_read_table(&mwax, fd, "IDX_DELAY_TABLE", &delays));
-    TRY_OUT(mwax_read_table(&mwax, fd, "IDX_PACKET_MAP", &packets));
-    TRY_OUT(mwax_describe(&mwax, layout));
-    TRY_OUT(mwax_name_streams(&mwax, &delays));
-    TRY_OUT(mwax_note_delays(&mwax, &delays));
-    TRY_OUT(mwax_find_gaps(&mwax, &delays, &packets));
+    TRY(mwax_read_words(&mwax, bytes));
+    TRY(mwax_read_table(&mwax, fd, "IDX_DELAY_TABLE", &delays));
+    TRY(mwax_read_table(&mwax, fd, "IDX_PACKET_MAP", &packets));
+    TRY(mwax_describe(&mwax, layout));
+    TRY(mwax_name_streams(&mwax, &delays));
+    TRY(mwax_note_delays(&mwax, &delays));
+    TRY(mwax_find_gaps(&mwax, &delays, &packets));
     place->first_sample = mwax.gps * mwax.rate;
     place->stack = mwax.channel;
-out:
-    free(delays.rows);
-    free(packets.rows);
-    text_free(&text);
-    file_close(fd);
-    return st;
+    return STATUS_OK;
 }
 
 /* Files of one coarse channel follow each other, those of others stand beside them. */

@@ -187,48 +187,44 @@ static status_t native_read_dc(const struct native *n, struct job_layout *own)
                     "%s: dc is %s, expected centre, lower or upper", n->where, dc);
 }
 
+SCOPED_CALLS(native_close, struct native, h5_close(at->dataset))
+
 /* Attributes of /voltages. */
 static status_t native_read_dataset(struct fields *f, int64_t version)
 {
-    status_t st = STATUS_OK;
-    char *domain = NULL;
+    SCOPED(free_at) char *domain = NULL;
     int found = 0;
     int64_t sideband = 1;
     struct job_layout *own = &f->own;
-    struct native n = {.dataset = -1, .version = version};
+    SCOPED(native_close) struct native n = {.dataset = -1, .version = version};
     const char *where = n.where;
     snprintf(n.where, sizeof n.where, "%s: %s", f->path, dataset_name);
-    TRY_OUT(dataset_open(f->file, f->path, dataset_name, &n.dataset));
-    TRY_OUT(memory_text(dataset_name, &own->dataset));
-    TRY_OUT(h5_get_text(n.dataset, where, "axes", &own->axes, &found));
-    REQUIRE_OUT(found, STATUS_DATA, "%s has no attribute axes", where);
-    TRY_OUT(h5_get_f64(n.dataset, where, "sample_rate_hz", &own->time.sample_rate_hz,
-                       &own->time.has_sample_rate));
-    REQUIRE_OUT(own->time.has_sample_rate, STATUS_DATA, "%s has no attribute sample_rate_hz",
-                where);
-    REQUIRE_OUT(isfinite(own->time.sample_rate_hz) && own->time.sample_rate_hz > 0, STATUS_DATA,
-                "%s: sample_rate_hz is %g, expected more than 0", where, own->time.sample_rate_hz);
-    TRY_OUT(h5_get_text(n.dataset, where, "domain", &domain, &own->has_domain));
-    REQUIRE_OUT(own->has_domain && (strcmp(domain, "complex") == 0 || strcmp(domain, "real") == 0),
-                STATUS_DATA, "%s: domain is %s, expected complex or real", where,
-                own->has_domain ? domain : "missing");
+    TRY(dataset_open(f->file, f->path, dataset_name, &n.dataset));
+    TRY(memory_text(dataset_name, &own->dataset));
+    TRY(h5_get_text(n.dataset, where, "axes", &own->axes, &found));
+    REQUIRE(found, STATUS_DATA, "%s has no attribute axes", where);
+    TRY(h5_get_f64(n.dataset, where, "sample_rate_hz", &own->time.sample_rate_hz,
+                   &own->time.has_sample_rate));
+    REQUIRE(own->time.has_sample_rate, STATUS_DATA, "%s has no attribute sample_rate_hz", where);
+    REQUIRE(isfinite(own->time.sample_rate_hz) && own->time.sample_rate_hz > 0, STATUS_DATA,
+            "%s: sample_rate_hz is %g, expected more than 0", where, own->time.sample_rate_hz);
+    TRY(h5_get_text(n.dataset, where, "domain", &domain, &own->has_domain));
+    REQUIRE(own->has_domain && (strcmp(domain, "complex") == 0 || strcmp(domain, "real") == 0),
+            STATUS_DATA, "%s: domain is %s, expected complex or real", where,
+            own->has_domain ? domain : "missing");
     own->is_complex = strcmp(domain, "complex") == 0;
-    TRY_OUT(h5_get_i64(n.dataset, where, "sideband", &sideband, &own->has_sideband));
-    REQUIRE_OUT(own->has_sideband, STATUS_DATA, "%s has no attribute sideband, expected +1 or -1",
-                where);
-    REQUIRE_OUT(sideband == 1 || sideband == -1, STATUS_DATA,
-                "%s: sideband is %lld, expected +1 or -1", where, (long long)sideband);
+    TRY(h5_get_i64(n.dataset, where, "sideband", &sideband, &own->has_sideband));
+    REQUIRE(own->has_sideband, STATUS_DATA, "%s has no attribute sideband, expected +1 or -1",
+            where);
+    REQUIRE(sideband == 1 || sideband == -1, STATUS_DATA, "%s: sideband is %lld, expected +1 or -1",
+            where, (long long)sideband);
     own->sideband = (int)sideband;
-    TRY_OUT(native_read_packing(&n, &own->numbers));
-    TRY_OUT(h5_get_f64(n.dataset, where, "missing_value", &own->numbers.missing_value,
-                       &own->numbers.has_missing_value));
-    TRY_OUT(native_read_scale(&n, &own->numbers));
-    TRY_OUT(native_read_dc(&n, own));
-    TRY_OUT(fields_set_oversampling(f, dataset_name, where));
-out:
-    free(domain);
-    h5_close(n.dataset);
-    return st;
+    TRY(native_read_packing(&n, &own->numbers));
+    TRY(h5_get_f64(n.dataset, where, "missing_value", &own->numbers.missing_value,
+                   &own->numbers.has_missing_value));
+    TRY(native_read_scale(&n, &own->numbers));
+    TRY(native_read_dc(&n, own));
+    return fields_set_oversampling(f, dataset_name, where);
 }
 
 static status_t native_read_names(const struct fields *f, enum axis axis)

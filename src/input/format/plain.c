@@ -232,25 +232,23 @@ static status_t plain_add_samples(struct plain *plain)
     return archive_add_run(part, part->path, &run);
 }
 
+SCOPED_CALLS(plain_close, struct plain, override_free(&at->own), file_close(at->fd))
+
 status_t plain_open(const char *path, const struct job_layout *layout, plain_step_t *read,
                     plain_step_t *add, void *context, struct archive **out)
 {
-    status_t st = STATUS_OK;
+    SCOPED(plain_close)
     struct plain plain = {.layout = layout,
                           .path = path,
                           .fd = -1,
                           .context = context,
                           .own.files_along = layout->files_along};
-    TRY_OUT(archive_create(path, out));
+    TRY(archive_create(path, out));
     plain.archive = *out;
-    TRY_OUT(recorder_open(&plain.archive->parts[0], &plain.fd, &plain.file_bytes));
-    TRY_OUT(read(&plain));
-    TRY_OUT(plain_describe(&plain));
-    TRY_OUT(add ? add(&plain) : plain_add_samples(&plain));
-out:
-    override_free(&plain.own);
-    file_close(plain.fd);
-    return st;
+    TRY(recorder_open(&plain.archive->parts[0], &plain.fd, &plain.file_bytes));
+    TRY(read(&plain));
+    TRY(plain_describe(&plain));
+    return add ? add(&plain) : plain_add_samples(&plain);
 }
 
 status_t plain_assume_streams(struct plain *plain, uint64_t streams, int is_said)

@@ -416,29 +416,26 @@ static status_t psrfits_count_rows(struct psrfits *fits)
     return STATUS_OK;
 }
 
+SCOPED_CALLS(psrfits_close, struct psrfits, fits_unit_close(at->unit), file_close(at->fd))
+
 static status_t psrfits_open(const char *path, struct fbh5 **out)
 {
-    status_t st = STATUS_OK;
     int has_further = 0;
-    struct psrfits fits = {.path = path, .fd = -1};
-    TRY_OUT(filterbank_begin(path, "PSRFITS", out, &fits.fd));
+    SCOPED(psrfits_close) struct psrfits fits = {.path = path, .fd = -1};
+    TRY(filterbank_begin(path, "PSRFITS", out, &fits.fd));
     struct fbh5 *fbh5 = fits.fbh5 = *out;
-    TRY_OUT(fits_unit_open(fits.fd, path, &fits.unit));
-    TRY_OUT(psrfits_read_first(&fits));
-    TRY_OUT(fits_unit_find_table(fits.unit, "SUBINT"));
-    TRY_OUT(psrfits_count_rows(&fits));
-    TRY_OUT(psrfits_read_samples(&fits));
-    TRY_OUT(psrfits_read_band(&fits));
-    TRY_OUT(filterbank_finish(fbh5));
-    TRY_OUT(fbh5_note_band(fbh5, "DAT_FREQ"));
-    TRY_OUT(psrfits_place_rows(&fits));
-    TRY_OUT(fits_unit_has_further(fits.unit, "SUBINT", &has_further));
-    TRY_OUT(assume_if(has_further, &fbh5->assumed,
-                      "a further table SUBINT follows: the first is read"));
-out:
-    fits_unit_close(fits.unit);
-    file_close(fits.fd);
-    return st;
+    TRY(fits_unit_open(fits.fd, path, &fits.unit));
+    TRY(psrfits_read_first(&fits));
+    TRY(fits_unit_find_table(fits.unit, "SUBINT"));
+    TRY(psrfits_count_rows(&fits));
+    TRY(psrfits_read_samples(&fits));
+    TRY(psrfits_read_band(&fits));
+    TRY(filterbank_finish(fbh5));
+    TRY(fbh5_note_band(fbh5, "DAT_FREQ"));
+    TRY(psrfits_place_rows(&fits));
+    TRY(fits_unit_has_further(fits.unit, "SUBINT", &has_further));
+    return assume_if(has_further, &fbh5->assumed,
+                     "a further table SUBINT follows: the first is read");
 }
 
 const struct format psrfits_format = {.name = "psrfits",

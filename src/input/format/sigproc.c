@@ -274,34 +274,32 @@ static status_t words_take_value(struct words_reader *r, size_t index)
     return STATUS_OK;
 }
 
+SCOPED_CALLS(words_reader_free, struct words_reader, text_free(&at->skipped))
+
 /* Reads a header that begins at byte 0 of `head`. Unknown keywords, whose values may have any
  * length, are skipped up to the next known one, and noted in *assumed. Fails with DATA: a header
  * that does not end, a keyword with two values. sigproc_words_free() in any case. */
 static status_t sigproc_read_words(const char *path, const struct text *head,
                                    struct sigproc_words *out, char **assumed)
 {
-    status_t st = STATUS_OK;
-    struct words_reader r = {.path = path, .head = head, .words = out};
+    SCOPED(words_reader_free) struct words_reader r = {.path = path, .head = head, .words = out};
     enum words_kind kind = KIND_MARK;
     while (kind != KIND_END) {
         char word[MOST_WORD + 1];
         size_t bytes = words_peek(&r, r.at, word);
-        REQUIRE_OUT(bytes > 0, STATUS_DATA,
-                    "%s: no keyword at byte %zu of its SIGPROC header, expected a text of 1 to %d "
-                    "letters, or HEADER_END before",
-                    path, r.at, MOST_WORD);
+        REQUIRE(bytes > 0, STATUS_DATA,
+                "%s: no keyword at byte %zu of its SIGPROC header, expected a text of 1 to %d "
+                "letters, or HEADER_END before",
+                path, r.at, MOST_WORD);
         size_t index = words_find(word);
         r.at += bytes;
         kind = index < KNOWN ? words_known[index].kind : KIND_MARK;
-        TRY_OUT(index < KNOWN ? words_take_value(&r, index) : words_skip(&r, word));
+        TRY(index < KNOWN ? words_take_value(&r, index) : words_skip(&r, word));
     }
     out->bytes = r.at;
-    TRY_OUT(assume_unless(r.nskipped == 0, assumed,
-                          "unknown keywords of the header are skipped, %zu bytes: %s%s",
-                          r.skipped_bytes, r.skipped.data, r.nskipped > LISTED ? " ..." : ""));
-out:
-    text_free(&r.skipped);
-    return st;
+    return assume_unless(r.nskipped == 0, assumed,
+                         "unknown keywords of the header are skipped, %zu bytes: %s%s",
+                         r.skipped_bytes, r.skipped.data, r.nskipped > LISTED ? " ..." : "");
 }
 
 /* Tables of frequencies make long headers: 20 bytes for each channel. */
@@ -599,32 +597,31 @@ static status_t sigproc_check_whole(struct fbh5 *fbh5, int fd)
                      is_signed ? "" : "un", bits == 8 ? "" : " and little-endian");
 }
 
+static void sigproc_words_free(struct sigproc_words *words)
+{
+    for (int i = 0; i < SIGPROC_WORDS; i++) {
+        free(words->said[i].text);
+    }
+    free(words->mhz);
+}
+
 static status_t sigproc_open(const char *path, struct fbh5 **out)
 {
-    status_t st = STATUS_OK;
-    struct text head = {0};
-    struct sigproc_words words = {.nmhz = 0};
-    int fd = -1;
-    TRY_OUT(filterbank_begin(path, "SIGPROC", out, &fd));
+    SCOPED(text_free) struct text head = {0};
+    SCOPED(sigproc_words_free) struct sigproc_words words = {.nmhz = 0};
+    SCOPED(file_close_at) int fd = -1;
+    TRY(filterbank_begin(path, "SIGPROC", out, &fd));
     struct fbh5 *fbh5 = *out;
-    TRY_OUT(recorder_head(path, USUAL_HEADER, &head));
+    TRY(recorder_head(path, USUAL_HEADER, &head));
     if (!memmem(head.data, head.length, last_word, sizeof last_word - 1)) {
         text_free(&head);
-        TRY_OUT(recorder_head(path, MOST_HEADER, &head));
+        TRY(recorder_head(path, MOST_HEADER, &head));
     }
-    TRY_OUT(sigproc_read_words(path, &head, &words, &fbh5->assumed));
-    TRY_OUT(sigproc_settle(&words, fbh5));
-    TRY_OUT(sigproc_check_alone(&words, fbh5, fd));
-    TRY_OUT(sigproc_check_floats(fbh5, fd));
-    TRY_OUT(sigproc_check_whole(fbh5, fd));
-out:
-    for (int i = 0; i < SIGPROC_WORDS; i++) {
-        free(words.said[i].text);
-    }
-    free(words.mhz);
-    text_free(&head);
-    file_close(fd);
-    return st;
+    TRY(sigproc_read_words(path, &head, &words, &fbh5->assumed));
+    TRY(sigproc_settle(&words, fbh5));
+    TRY(sigproc_check_alone(&words, fbh5, fd));
+    TRY(sigproc_check_floats(fbh5, fd));
+    return sigproc_check_whole(fbh5, fd);
 }
 
 const struct format sigproc_format = {.name = "sigproc",

@@ -124,6 +124,8 @@ static status_t spectra_keep_streams(const struct column_gaps *g, uint64_t coars
     return STATUS_OK;
 }
 
+SCOPED_CALLS(column_gaps_free, struct column_gaps, MEMORY_FREE(at->gaps, at->begins))
+
 /* Fills gaps, or stream_gaps, from /weights, float [rows][ifs][coarse channels], where the file has
  * it: a row weighs too little, so it is NaN. Frequency number j is channel first_channel + j of
  * those that the bank made, `channels` of each coarse channel. Fails with DATA: it does not fit
@@ -131,43 +133,37 @@ static status_t spectra_keep_streams(const struct column_gaps *g, uint64_t coars
 static status_t spectra_read_gaps(const struct fields *f, uint64_t channels, uint64_t first_channel,
                                   struct archive *archive)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset weights = {0};
-    struct column_gaps g = {.columns = 0};
+    SCOPED(h5_dataset_close) struct h5_dataset weights = {0};
+    SCOPED(column_gaps_free) struct column_gaps g = {.columns = 0};
     double least = 0;
     int is_there = 0;
     const uint64_t ifs = max_u64(1, archive->count[AXIS_STATION]) *
                          max_u64(1, archive->count[AXIS_BEAM]) *
                          max_u64(1, archive->count[AXIS_POL]);
-    TRY_OUT(h5_has(f->file, f->path, "weights", &is_there));
+    TRY(h5_has(f->file, f->path, "weights", &is_there));
     if (!is_there) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(fields_require_whole(f, "weights"));
-    TRY_OUT(fields_need_f64(f, "weights", "min_weight", &least));
-    TRY_OUT(h5_dataset_open(f->file, f->path, "/weights", &weights));
-    REQUIRE_OUT(
-        weights.rank == 3 && weights.dims[0] == archive->parts[0].samples &&
-            weights.dims[1] == ifs && weights.dims[2] > 0 &&
-            weights.dims[2] >= ceil_div_u64(first_channel + archive->count[AXIS_CHAN], channels),
-        STATUS_DATA, "%s: /weights does not fit the rows, polarisations and channels of /spectra",
-        f->path);
+    TRY(fields_require_whole(f, "weights"));
+    TRY(fields_need_f64(f, "weights", "min_weight", &least));
+    TRY(h5_dataset_open(f->file, f->path, "/weights", &weights));
+    REQUIRE(weights.rank == 3 && weights.dims[0] == archive->parts[0].samples &&
+                weights.dims[1] == ifs && weights.dims[2] > 0 &&
+                weights.dims[2] >=
+                    ceil_div_u64(first_channel + archive->count[AXIS_CHAN], channels),
+            STATUS_DATA,
+            "%s: /weights does not fit the rows, polarisations and channels of /spectra", f->path);
     g.columns = weights.dims[1] * weights.dims[2];
-    TRY_OUT(memory_zeroed((size_t)g.columns, sizeof *g.begins, "gaps", &g.begins));
+    TRY(memory_zeroed((size_t)g.columns, sizeof *g.begins, "gaps", &g.begins));
     memset(g.begins, 0xff, (size_t)g.columns * sizeof *g.begins);
-    TRY_OUT(spectra_read_columns(f, &weights, least, &g));
+    TRY(spectra_read_columns(f, &weights, least, &g));
     if (g.count == 0) {
-        goto out;
+        return STATUS_OK;
     }
     archive_gaps_sort(g.gaps, g.count);
-    TRY_OUT(column_gaps_are_common(&g)
-                ? spectra_keep_common(&g, archive)
-                : spectra_keep_streams(&g, weights.dims[2], channels, first_channel, archive));
-out:
-    h5_dataset_close(&weights);
-    free(g.gaps);
-    free(g.begins);
-    return st;
+    return column_gaps_are_common(&g)
+               ? spectra_keep_common(&g, archive)
+               : spectra_keep_streams(&g, weights.dims[2], channels, first_channel, archive);
 }
 
 /* Attributes of the bank on the root. */

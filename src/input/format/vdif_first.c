@@ -189,24 +189,23 @@ static status_t vdif_try_all(const struct vdif_piece *piece, uint64_t count,
     return STATUS_OK;
 }
 
+SCOPED_CALLS(vdif_piece_free, struct vdif_piece, free(at->data))
+
 status_t vdif_find_first(const struct packets_seek *seek, uint64_t end,
                          const struct vdif_header *like, struct vdif_header *out, uint64_t *offset,
                          int *found)
 {
-    status_t st = STATUS_OK;
-    struct vdif_piece piece = {.seek = seek};
+    SCOPED(vdif_piece_free) struct vdif_piece piece = {.seek = seek};
     end = seek->bytes > VDIF_BYTES ? min_u64(end, seek->bytes - VDIF_BYTES) : 0;
     *offset = 0;
     *found = 0;
-    TRY_OUT(memory_zeroed(PIECE + VDIF_BYTES, 1, "a piece of a file", &piece.data));
-    TRY_OUT(file_read(seek->fd, seek->path, 0, piece.data, min_u64(VDIF_BYTES, seek->bytes)));
+    TRY(memory_zeroed(PIECE + VDIF_BYTES, 1, "a piece of a file", &piece.data));
+    TRY(file_read(seek->fd, seek->path, 0, piece.data, min_u64(VDIF_BYTES, seek->bytes)));
     vdif_header_read(piece.data, out);
     for (; piece.at < end && !*found; piece.at += PIECE) {
         uint64_t count = min_u64(PIECE, end - piece.at);
-        TRY_OUT(file_read(seek->fd, seek->path, piece.at, piece.data, count + VDIF_BYTES));
-        TRY_OUT(vdif_try_all(&piece, count, like, out, offset, found));
+        TRY(file_read(seek->fd, seek->path, piece.at, piece.data, count + VDIF_BYTES));
+        TRY(vdif_try_all(&piece, count, like, out, offset, found));
     }
-out:
-    free(piece.data);
-    return st;
+    return STATUS_OK;
 }

@@ -554,35 +554,31 @@ static status_t vdif_survey_begin(struct vdif_look *look, uint64_t *begin)
     return vdif_survey_check_length(look, *begin);
 }
 
+SCOPED_CALLS(vdif_look_free, struct vdif_look, free(at->seen))
+
 status_t vdif_survey_file(struct vdif_survey *survey, struct packets_file *file)
 {
-    status_t st = STATUS_OK;
     struct identity identity;
-    struct packets_ends *ends = NULL;
+    SCOPED(free_at) struct packets_ends *ends = NULL;
     uint64_t begin = 0;
-    struct vdif_look look = {.survey = survey, .file = file};
+    SCOPED(vdif_look_free) struct vdif_look look = {.survey = survey, .file = file};
     struct packets_seek *seek = &look.seek;
-    int fd = -1;
+    SCOPED(file_close_at) int fd = -1;
     apart_at("%s: VDIF frames", file->path);
-    TRY_OUT(file_open_read(file->path, &fd));
-    TRY_OUT(identity_of_open(fd, file->path, &identity));
+    TRY(file_open_read(file->path, &fd));
+    TRY(identity_of_open(fd, file->path, &identity));
     *seek = (struct packets_seek){.fd = fd,
                                   .path = file->path,
                                   .noun = "VDIF frame",
                                   .bytes = identity.bytes,
                                   .mark = &survey->mark};
-    TRY_OUT(vdif_survey_begin(&look, &begin));
-    TRY_OUT(memory_zeroed(1, sizeof *ends, "headers", &ends));
-    TRY_OUT(memory_zeroed(2 * PACKETS_ENDS, sizeof *look.seen, "frames", &look.seen));
-    TRY_OUT(packets_seek_frames(seek, begin, file, ends));
-    TRY_OUT(vdif_survey_check_rest(&look, frames_offset(seek->frame_bytes, file, file->frames)));
-    TRY_OUT(packet_files_look(file, seek->frame_bytes, ends, vdif_survey_frame, &look));
-    TRY_OUT(vdif_survey_add_threads(survey, look.seen, look.nhead));
-    TRY_OUT(vdif_survey_add_threads(survey, look.seen + look.nhead, look.nseen - look.nhead));
-    TRY_OUT(vdif_survey_count_all(&look));
-out:
-    free(ends);
-    free(look.seen);
-    file_close(fd);
-    return st;
+    TRY(vdif_survey_begin(&look, &begin));
+    TRY(memory_zeroed(1, sizeof *ends, "headers", &ends));
+    TRY(memory_zeroed(2 * PACKETS_ENDS, sizeof *look.seen, "frames", &look.seen));
+    TRY(packets_seek_frames(seek, begin, file, ends));
+    TRY(vdif_survey_check_rest(&look, frames_offset(seek->frame_bytes, file, file->frames)));
+    TRY(packet_files_look(file, seek->frame_bytes, ends, vdif_survey_frame, &look));
+    TRY(vdif_survey_add_threads(survey, look.seen, look.nhead));
+    TRY(vdif_survey_add_threads(survey, look.seen + look.nhead, look.nseen - look.nhead));
+    return vdif_survey_count_all(&look);
 }

@@ -168,26 +168,23 @@ static status_t links_step(struct links_way *way, int *is_there)
     return STATUS_OK;
 }
 
+SCOPED_CALLS(links_way_close, struct links_way, h5_close(at->at), h5_close(at->file),
+             text_free(&at->path), text_free(&at->left))
+
 status_t links_open(const struct links_request *request, hid_t *object, int *is_there)
 {
-    status_t st = STATUS_OK;
-    struct links_way way = {.request = request, .file = -1, .at = -1};
+    SCOPED(links_way_close) struct links_way way = {.request = request, .file = -1, .at = -1};
     *is_there = 1;
-    TRY_OUT(text_add(&way.path, "%s", request->path));
-    TRY_OUT(text_add(&way.left, "%s/", request->name));
+    TRY(text_add(&way.path, "%s", request->path));
+    TRY(text_add(&way.left, "%s/", request->name));
     way.at = H5Gopen2(request->file, "/", H5P_DEFAULT);
-    H5_TRY_OUT(way.at, "%s cannot be read", request->path);
+    H5_TRY(way.at, "%s cannot be read", request->path);
     way.file = H5Iget_file_id(way.at);
     while (*is_there && way.left.data[strspn(way.left.data, "/")]) {
-        TRY_OUT(links_step(&way, is_there));
+        TRY(links_step(&way, is_there));
     }
     if (*is_there) {
         *object = h5_move(&way.at);
     }
-out:
-    h5_close(way.at);
-    h5_close(way.file);
-    text_free(&way.path);
-    text_free(&way.left);
-    return st;
+    return STATUS_OK;
 }

@@ -184,37 +184,30 @@ struct stated {
 static status_t mappings_add(const struct stated *stated, unsigned long long block, hid_t here,
                              struct mappings *out)
 {
-    status_t st = STATUS_OK;
-    struct mapping new = {.here = here, .there = -1, .unlimited = {-1, -1}};
+    SCOPED(mapping_free) struct mapping new = {.here = here, .there = -1, .unlimited = {-1, -1}};
     struct regular r;
-    struct text file = {0};
-    struct text name = {0};
-    struct text path = {0};
-    REQUIRE_OUT(out->count < MOST_MAPPINGS, STATUS_DATA,
-                "%s: its virtual dataset has too many mappings", stated->home);
-    TRY_OUT(
-        memory_grown(out->count + 1, sizeof *out->items, "the mappings of a dataset", &out->items));
-    TRY_OUT(mappings_name_expand(stated->file, block, &file));
-    TRY_OUT(mappings_name_expand(stated->name, block, &name));
-    REQUIRE_OUT(file.length > 0 && name.length > 0, STATUS_DATA,
-                "%s: a mapping of its virtual dataset names no source", stated->home);
-    TRY_OUT(strcmp(file.data, ".") == 0 ? text_add(&path, "%s", stated->home)
-                                        : links_resolve(stated->home, file.data, &path));
+    SCOPED(text_free) struct text file = {0};
+    SCOPED(text_free) struct text name = {0};
+    SCOPED(text_free) struct text path = {0};
+    REQUIRE(out->count < MOST_MAPPINGS, STATUS_DATA,
+            "%s: its virtual dataset has too many mappings", stated->home);
+    TRY(memory_grown(out->count + 1, sizeof *out->items, "the mappings of a dataset", &out->items));
+    TRY(mappings_name_expand(stated->file, block, &file));
+    TRY(mappings_name_expand(stated->name, block, &name));
+    REQUIRE(file.length > 0 && name.length > 0, STATUS_DATA,
+            "%s: a mapping of its virtual dataset names no source", stated->home);
+    TRY(strcmp(file.data, ".") == 0 ? text_add(&path, "%s", stated->home)
+                                    : links_resolve(stated->home, file.data, &path));
     new.unlimited[0] = mappings_regular_read(stated->here, &r) ? r.unlimited : -1;
     new.unlimited[1] = mappings_regular_read(stated->there, &r) ? r.unlimited : -1;
-    TRY_OUT(memory_text(path.data, &new.path));
-    TRY_OUT(memory_text(name.data, &new.name));
+    TRY(memory_text(path.data, &new.path));
+    TRY(memory_text(name.data, &new.name));
     new.there = H5Scopy(stated->there);
-    H5_TRY_OUT(new.there, "%s: a mapping of its virtual dataset cannot be copied", stated->home);
-    TRY_OUT(mapping_bound(&new));
+    H5_TRY(new.there, "%s: a mapping of its virtual dataset cannot be copied", stated->home);
+    TRY(mapping_bound(&new));
     out->items[out->count++] = new;
     new = (struct mapping){.here = -1, .there = -1};
-out:
-    mapping_free(&new);
-    text_free(&file);
-    text_free(&name);
-    text_free(&path);
-    return st;
+    return STATUS_OK;
 }
 
 /* One name with %b stands for as many sources as the dataset has room for. */
@@ -261,20 +254,15 @@ static status_t mappings_add_stated(const struct stated *stated, int rank, struc
 static status_t mappings_load_one(hid_t plist, size_t i, int rank, struct stated *stated,
                                   struct mappings *out)
 {
-    status_t st = STATUS_OK;
-    stated->here = H5Pget_virtual_vspace(plist, i);
-    stated->there = H5Pget_virtual_srcspace(plist, i);
-    H5_TRY_OUT(stated->here, "%s: its virtual dataset cannot be read", stated->home);
-    H5_TRY_OUT(stated->there, "%s: its virtual dataset cannot be read", stated->home);
-    H5_TRY_OUT((int)H5Pget_virtual_filename(plist, i, stated->file, NAME_BYTES),
-               "%s: its virtual dataset cannot be read", stated->home);
-    H5_TRY_OUT((int)H5Pget_virtual_dsetname(plist, i, stated->name, NAME_BYTES),
-               "%s: its virtual dataset cannot be read", stated->home);
-    TRY_OUT(mappings_add_stated(stated, rank, out));
-out:
-    h5_close(stated->here);
-    h5_close(stated->there);
-    return st;
+    SCOPED(h5_close_at) hid_t here = stated->here = H5Pget_virtual_vspace(plist, i);
+    SCOPED(h5_close_at) hid_t there = stated->there = H5Pget_virtual_srcspace(plist, i);
+    H5_TRY(here, "%s: its virtual dataset cannot be read", stated->home);
+    H5_TRY(there, "%s: its virtual dataset cannot be read", stated->home);
+    H5_TRY((int)H5Pget_virtual_filename(plist, i, stated->file, NAME_BYTES),
+           "%s: its virtual dataset cannot be read", stated->home);
+    H5_TRY((int)H5Pget_virtual_dsetname(plist, i, stated->name, NAME_BYTES),
+           "%s: its virtual dataset cannot be read", stated->home);
+    return mappings_add_stated(stated, rank, out);
 }
 
 status_t mappings_load(hid_t dataset, const char *home, struct mappings *out)

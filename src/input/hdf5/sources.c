@@ -18,29 +18,28 @@ static uint32_t sources_place(const struct sources *sources, const char *path, i
     return (uint32_t)i;
 }
 
+SCOPED_CALLS(archive_source_free, struct archive_source, free(at->from))
+
 status_t sources_add(struct sources *sources, const char *path, enum source_kind kind,
                      const char *from)
 {
-    status_t st = STATUS_OK;
     int found;
     uint32_t at = sources_place(sources, path, &found);
-    struct archive_source new = {.kind = kind};
+    SCOPED(archive_source_free) struct archive_source new = {.kind = kind};
     if (found) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(identity_of_path(path, &new.identity));
-    TRY_OUT(memory_grown((size_t)sources->count + 1, sizeof *sources->items,
-                         "the files of an archive", &sources->items));
-    TRY_OUT(memory_text(from, &new.from));
-    TRY_OUT(memory_text(path, &new.path));
+    TRY(identity_of_path(path, &new.identity));
+    TRY(memory_grown((size_t)sources->count + 1, sizeof *sources->items, "the files of an archive",
+                     &sources->items));
+    TRY(memory_text(from, &new.from));
+    TRY(memory_text(path, &new.path));
     memmove(sources->items + at + 1, sources->items + at,
             (sources->count - at) * sizeof *sources->items);
     sources->items[at] = new;
     new.from = NULL;
     sources->count++;
-out:
-    free(new.from);
-    return st;
+    return STATUS_OK;
 }
 
 const struct archive_source *sources_find(const struct sources *sources, const char *path)
@@ -208,12 +207,13 @@ static status_t external_judge(const struct external_places *places,
     return STATUS_OK;
 }
 
+SCOPED_CALLS(external_places_free, struct external_places, text_free_list(at->items, at->count))
+
 status_t external_check(const struct sources *sources, const char *path, struct external_list list,
                         const char *option)
 {
-    status_t st = STATUS_OK;
-    struct external_places places = {.count = 0};
-    struct text names = {0};
+    SCOPED(external_places_free) struct external_places places = {.count = 0};
+    SCOPED(text_free) struct text names = {0};
     uint32_t count = 0;
     int is_there = 0;
     for (uint32_t i = 0; i < sources->count && !is_there; i++) {
@@ -223,20 +223,16 @@ status_t external_check(const struct sources *sources, const char *path, struct 
         is_there = strcmp(list.items[i], EXTERNAL_ALLOW) != 0;
     }
     if (!is_there) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(external_list_places(path, list, &places));
+    TRY(external_list_places(path, list, &places));
     for (uint32_t i = 0; i < sources->count; i++) {
-        TRY_OUT(sources->items[i].kind == SOURCE_EXTERNAL
-                    ? external_judge(&places, &sources->items[i], &names, &count)
-                    : STATUS_OK);
+        TRY(sources->items[i].kind == SOURCE_EXTERNAL
+                ? external_judge(&places, &sources->items[i], &names, &count)
+                : STATUS_OK);
     }
-    TRY_OUT(count > MOST_NAMED ? text_add(&names, " and %u more", count - MOST_NAMED) : STATUS_OK);
-    REQUIRE_OUT(count == 0, STATUS_USAGE,
-                "%s takes its data from %s outside its folder: %s; if that is meant: %s", path,
-                count == 1 ? "a file" : "files", names.data, option);
-out:
-    text_free_list(places.items, places.count);
-    text_free(&names);
-    return st;
+    TRY(count > MOST_NAMED ? text_add(&names, " and %u more", count - MOST_NAMED) : STATUS_OK);
+    return REQUIRED(count == 0, STATUS_USAGE,
+                    "%s takes its data from %s outside its folder: %s; if that is meant: %s", path,
+                    count == 1 ? "a file" : "files", names.data, option);
 }

@@ -460,29 +460,26 @@ static status_t stored_look_at_extents(hid_t plist, const struct noting *noting)
 
 static status_t stored_look(const struct noting *noting)
 {
-    status_t st = STATUS_OK;
     struct stored *stored = noting->stored;
-    hid_t plist = H5Dget_create_plist(stored->dataset);
-    H5_TRY_OUT(plist, "%s: %s does not say how it is stored", stored->path, stored->name);
+    SCOPED(h5_close_at) hid_t plist = H5Dget_create_plist(stored->dataset);
+    H5_TRY(plist, "%s: %s does not say how it is stored", stored->path, stored->name);
     ssize_t length = H5Fget_name(stored->dataset, NULL, 0);
-    H5_TRY_OUT((int)length, "%s: the file of its dataset cannot be found", stored->path);
-    TRY_OUT(memory_zeroed((size_t)length + 1, 1, "a name", &stored->home));
-    H5_TRY_OUT((int)H5Fget_name(stored->dataset, stored->home, (size_t)length + 1),
-               "%s: the file of its dataset cannot be found", stored->path);
-    H5_TRY_OUT(h5_address(stored->dataset, &stored->address), "%s: %s cannot be looked at",
-               stored->path, stored->name);
-    TRY_OUT(identity_of_path(stored->home, &stored->identity));
-    st = stored_look_at_filters(plist, stored);
+    H5_TRY((int)length, "%s: the file of its dataset cannot be found", stored->path);
+    TRY(memory_zeroed((size_t)length + 1, 1, "a name", &stored->home));
+    H5_TRY((int)H5Fget_name(stored->dataset, stored->home, (size_t)length + 1),
+           "%s: the file of its dataset cannot be found", stored->path);
+    H5_TRY(h5_address(stored->dataset, &stored->address), "%s: %s cannot be looked at",
+           stored->path, stored->name);
+    TRY(identity_of_path(stored->home, &stored->identity));
+    const status_t st = stored_look_at_filters(plist, stored);
     noting->depot->is_hard |= st != STATUS_OK;
-    TRY_OUT(st);
+    TRY(st);
     if (stored->layout == H5D_VIRTUAL) {
-        TRY_OUT(mappings_load(stored->dataset, stored->home, &stored->mappings));
+        TRY(mappings_load(stored->dataset, stored->home, &stored->mappings));
     } else if (stored->layout == H5D_CONTIGUOUS) {
-        TRY_OUT(stored_look_at_extents(plist, noting));
+        TRY(stored_look_at_extents(plist, noting));
     }
-out:
-    h5_close(plist);
-    return st;
+    return STATUS_OK;
 }
 
 uint64_t depot_budget(const depot_t *depot)

@@ -32,34 +32,29 @@ static void joined_begin(struct joined *joined, const char *where)
 }
 
 /* *into = *into or from; takes `from`. An empty selection cannot be joined with another. */
-static status_t joined_unite(const struct joined *joined, hid_t *into, hid_t from)
+static status_t joined_unite(const struct joined *joined, hid_t *into, hid_t given)
 {
-    status_t st = STATUS_OK;
+    SCOPED(h5_close_at) hid_t from = given;
     if (*into < 0 || H5Sget_select_npoints(*into) == 0) {
         h5_close(*into);
         *into = h5_move(&from);
     } else if (H5Sget_select_npoints(from) > 0) {
-        H5_TRY_OUT(H5Smodify_select(*into, H5S_SELECT_OR, from), "%s: selections cannot be joined",
-                   joined->where);
+        H5_TRY(H5Smodify_select(*into, H5S_SELECT_OR, from), "%s: selections cannot be joined",
+               joined->where);
     }
-out:
-    h5_close(from);
-    return st;
+    return STATUS_OK;
 }
 
 /* Takes `space`, whatever comes. Fails with DATA or DEVICE. */
-static status_t joined_add(struct joined *joined, hid_t space)
+static status_t joined_add(struct joined *joined, hid_t given)
 {
-    status_t st = STATUS_OK;
+    SCOPED(h5_close_at) hid_t space = given;
     int i = 0;
-    H5_TRY_OUT(space, "%s: elements cannot be selected", joined->where);
+    H5_TRY(space, "%s: elements cannot be selected", joined->where);
     for (; i < PARTS - 1 && joined->parts[i] >= 0; i++) {
-        TRY_OUT(joined_unite(joined, &space, h5_move(&joined->parts[i])));
+        TRY(joined_unite(joined, &space, h5_move(&joined->parts[i])));
     }
-    TRY_OUT(joined_unite(joined, &joined->parts[i], h5_move(&space)));
-out:
-    h5_close(space);
-    return st;
+    return joined_unite(joined, &joined->parts[i], h5_move(&space));
 }
 
 /* Gives all of them in *out, below 0 when there are none, and begins anew. joined_free() after any
@@ -193,79 +188,68 @@ static int stored_is_cut(const struct stored *stored)
 
 /* Adds elements to the missing ones of a dataset; owns `space`, also when it fails. Fails with
  * DATA, DEVICE. */
-static status_t stored_add_lost(struct lost_pieces *lost, hid_t space, const char *why)
+static status_t stored_add_lost(struct lost_pieces *lost, hid_t given, const char *why)
 {
-    status_t st = STATUS_OK;
-    TRY_OUT(memory_grown((size_t)lost->count + 1, sizeof *lost->items, "what is lost of an archive",
-                         &lost->items));
+    SCOPED(h5_close_at) hid_t space = given;
+    TRY(memory_grown((size_t)lost->count + 1, sizeof *lost->items, "what is lost of an archive",
+                     &lost->items));
     lost->items[lost->count] = (struct lost_piece){.space = h5_move(&space), .why = NULL};
-    TRY_OUT(memory_text(why, &lost->items[lost->count++].why));
-out:
-    h5_close(space);
-    return st;
+    return memory_text(why, &lost->items[lost->count++].why);
 }
 
 /* Adds elements likewise, or all if `space` is below 0, with the reason "FILE: chunks of /NAME were
  * never written". */
-static status_t stored_lose(struct stored *stored, hid_t space, const char *of, const char *what)
+static status_t stored_lose(struct stored *stored, hid_t given, const char *of, const char *what)
 {
-    status_t st = STATUS_OK;
-    struct text why = {0};
+    SCOPED(h5_close_at) hid_t space = given;
+    SCOPED(text_free) struct text why = {0};
     if (space < 0) {
         space = H5Scopy(stored->space);
-        H5_TRY_OUT(space, "%s: %s has no shape", stored->path, stored->name);
-        H5_TRY_OUT(stored->rank > 0 ? H5Sselect_all(space) : 0, "%s: %s has no shape", stored->path,
-                   stored->name);
+        H5_TRY(space, "%s: %s has no shape", stored->path, stored->name);
+        H5_TRY(stored->rank > 0 ? H5Sselect_all(space) : 0, "%s: %s has no shape", stored->path,
+               stored->name);
     }
-    TRY_OUT(text_add(&why, "%s: %s%s%s %s", stored->path, of, stored_slash(stored->name),
-                     stored->name, what));
-    TRY_OUT(stored_add_lost(&stored->lost, h5_move(&space), why.data));
-out:
-    h5_close(space);
-    text_free(&why);
-    return st;
+    TRY(text_add(&why, "%s: %s%s%s %s", stored->path, of, stored_slash(stored->name), stored->name,
+                 what));
+    return stored_add_lost(&stored->lost, h5_move(&space), why.data);
 }
+
+SCOPED_CALLS(missing_free, struct missing, joined_free(&at->boxes), h5_places_close(at->places))
 
 static status_t stored_find_lost_chunks(struct stored *stored)
 {
-    status_t st = STATUS_OK;
-    struct missing missing = {.count = 0};
+    SCOPED(missing_free) struct missing missing = {.count = 0};
     hsize_t written = 0;
     uint64_t chunks = 1;
-    hid_t space = -1;
+    SCOPED(h5_close_at) hid_t space = -1;
     joined_begin(&missing.boxes, stored->path);
-    H5_TRY_OUT(H5Dget_num_chunks(stored->dataset, stored->space, &written),
-               "%s: the chunks of %s cannot be counted", stored->path, stored->name);
+    H5_TRY(H5Dget_num_chunks(stored->dataset, stored->space, &written),
+           "%s: the chunks of %s cannot be counted", stored->path, stored->name);
     for (int i = 0; i < stored->rank; i++) {
         missing.grid[i] = ceil_div_u64(stored->dims[i], stored->chunk[i]);
-        REQUIRE_OUT(multiply_u64(chunks, missing.grid[i], &chunks), STATUS_DATA,
-                    "%s: %s has an absurd number of chunks", stored->path, stored->name);
+        REQUIRE(multiply_u64(chunks, missing.grid[i], &chunks), STATUS_DATA,
+                "%s: %s has an absurd number of chunks", stored->path, stored->name);
     }
     if (written == 0) {
-        TRY_OUT(stored_lose(stored, -1, "", "was never written"));
-        goto out;
+        return stored_lose(stored, -1, "", "was never written");
     }
     int is_cut = stored_is_cut(stored);
     if (written >= chunks && !is_cut) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(is_cut ? h5_places_open(stored->home, stored->address, &missing.places) : STATUS_OK);
-    REQUIRE_OUT(chunks <= MOST_CHUNKS, STATUS_DATA,
-                "%s: of the %llu chunks of %s, only %llu were ever written", stored->path,
-                (unsigned long long)chunks, stored->name, (unsigned long long)written);
-    TRY_OUT(chunks_find(stored, chunks, &missing));
-    TRY_OUT(joined_end(&missing.boxes, &space));
+    TRY(is_cut ? h5_places_open(stored->home, stored->address, &missing.places) : STATUS_OK);
+    REQUIRE(chunks <= MOST_CHUNKS, STATUS_DATA,
+            "%s: of the %llu chunks of %s, only %llu were ever written", stored->path,
+            (unsigned long long)chunks, stored->name, (unsigned long long)written);
+    TRY(chunks_find(stored, chunks, &missing));
+    TRY(joined_end(&missing.boxes, &space));
     if (space >= 0) {
-        TRY_OUT(stored_lose(
+        TRY(stored_lose(
             stored, h5_move(&space), "chunks of ",
             is_cut ? "were never written, or lie behind the end of the file, which is truncated"
                    : "were never written"));
     }
-out:
-    joined_free(&missing.boxes);
-    h5_places_close(missing.places);
-    h5_close(space);
-    return st;
+    return STATUS_OK;
 }
 
 /* Elements first .. end - 1, counted with the last dimension fastest, but whole rows of all that
@@ -432,55 +416,46 @@ static status_t stored_note_absent(depot_t *depot, struct stored *stored,
 static status_t stored_search_mapping(depot_t *depot, struct stored *stored,
                                       struct mapping *mapping)
 {
-    status_t st = STATUS_OK;
-    char *cause = NULL;
+    SCOPED(free_at) char *cause = NULL;
     if (H5Sget_select_npoints(mapping->here) == 0) {
-        goto out;
+        return STATUS_OK;
     }
-    st = stored_search_source(depot, stored, mapping);
-    if (st == STATUS_DATA && !depot->is_hard) {
-        TRY_OUT(memory_text(report_cause(), &cause));
-        report_clear();
-        TRY_OUT(stored_note_absent(depot, stored, mapping, cause));
+    const status_t st = stored_search_source(depot, stored, mapping);
+    if (st != STATUS_DATA || depot->is_hard) {
+        return st;
     }
-out:
-    free(cause);
-    return st;
+    TRY(memory_text(report_cause(), &cause));
+    report_clear();
+    return stored_note_absent(depot, stored, mapping, cause);
 }
 
 /* Elements that no mapping gives. */
 static status_t stored_find_unmapped(struct stored *stored)
 {
-    status_t st = STATUS_OK;
-    struct joined all;
-    hid_t mapped = -1;
-    hid_t rest = -1;
+    SCOPED(joined_free) struct joined all;
+    SCOPED(h5_close_at) hid_t mapped = -1;
+    SCOPED(h5_close_at) hid_t rest = -1;
     const hsize_t zeros[H5S_MAX_RANK] = {0};
     joined_begin(&all, stored->path);
     if (stored->mappings.count == 0) {
-        TRY_OUT(stored_lose(stored, -1, "", "is a virtual dataset without sources"));
-        goto out;
+        return stored_lose(stored, -1, "", "is a virtual dataset without sources");
     }
     for (size_t i = 0; i < stored->mappings.count; i++) {
-        TRY_OUT(joined_add(&all, H5Scopy(stored->mappings.items[i].here)));
+        TRY(joined_add(&all, H5Scopy(stored->mappings.items[i].here)));
     }
-    TRY_OUT(joined_end(&all, &mapped));
+    TRY(joined_end(&all, &mapped));
     rest = H5Screate_simple(stored->rank, stored->dims, NULL);
-    H5_TRY_OUT(H5Sselect_hyperslab(rest, H5S_SELECT_SET, zeros, NULL, stored->dims, NULL),
-               "%s: %s cannot be selected", stored->path, stored->name);
+    H5_TRY(H5Sselect_hyperslab(rest, H5S_SELECT_SET, zeros, NULL, stored->dims, NULL),
+           "%s: %s cannot be selected", stored->path, stored->name);
     if (H5Sget_select_npoints(mapped) > 0) {
-        H5_TRY_OUT(H5Smodify_select(rest, H5S_SELECT_NOTB, mapped),
-                   "%s: the mappings of %s cannot be joined", stored->path, stored->name);
+        H5_TRY(H5Smodify_select(rest, H5S_SELECT_NOTB, mapped),
+               "%s: the mappings of %s cannot be joined", stored->path, stored->name);
     }
     if (H5Sget_select_npoints(rest) > 0) {
-        TRY_OUT(stored_lose(stored, h5_move(&rest), "",
-                            "is a virtual dataset that has no source for them"));
+        TRY(stored_lose(stored, h5_move(&rest), "",
+                        "is a virtual dataset that has no source for them"));
     }
-out:
-    joined_free(&all);
-    h5_close(mapped);
-    h5_close(rest);
-    return st;
+    return STATUS_OK;
 }
 
 /* Chunks' worth of memory with which HDF5 undoes the filters of one. */
@@ -528,18 +503,16 @@ status_t depot_search(depot_t *depot, struct depot_found *out)
     return STATUS_OK;
 }
 
+SCOPED_CALLS(depot_found_free, struct depot_found, lost_pieces_free(&at->lost))
+
 status_t stored_require_whole(const char *path, const char *name, struct storage *storage)
 {
-    status_t st = STATUS_OK;
-    depot_t *depot = NULL;
-    struct depot_found found = {.chunk_bytes = 0};
+    SCOPED(depot_close_at) depot_t *depot = NULL;
+    SCOPED(depot_found_free) struct depot_found found = {.chunk_bytes = 0};
     const struct depot_spec spec = {.path = path, .name = name, .found = storage};
-    TRY_OUT(depot_open(&spec, &depot));
-    TRY_OUT(depot_search(depot, &found));
-    REQUIRE_OUT(found.lost.count == 0, STATUS_DATA, "%s: %s%s has elements that are unreadable: %s",
-                path, stored_slash(name), name, found.lost.items[0].why);
-out:
-    lost_pieces_free(&found.lost);
-    depot_close(depot);
-    return st;
+    TRY(depot_open(&spec, &depot));
+    TRY(depot_search(depot, &found));
+    return REQUIRED(found.lost.count == 0, STATUS_DATA,
+                    "%s: %s%s has elements that are unreadable: %s", path, stored_slash(name), name,
+                    found.lost.items[0].why);
 }

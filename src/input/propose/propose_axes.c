@@ -65,20 +65,16 @@ static void axes_take_list(const char *text, struct axes_names *names)
 static status_t axes_take_texts(hid_t object, const char *path, const char *attribute,
                                 struct axes_names *names)
 {
-    status_t st = STATUS_OK;
-    char **texts = NULL;
-    size_t count = 0;
-    TRY_OUT(h5_get_texts(object, path, attribute, 1, &texts, &count));
-    int is_each = names->rank > 1 && count == (size_t)names->rank;
+    SCOPED(h5_names_free) struct h5_names texts = {0};
+    TRY(h5_get_texts(object, path, attribute, 1, &texts.names, &texts.count));
+    int is_each = names->rank > 1 && texts.count == (size_t)names->rank;
     for (int i = 0; is_each && i < names->rank; i++) {
-        axes_put_name(names, i, texts[i], strlen(texts[i]));
+        axes_put_name(names, i, texts.names[i], strlen(texts.names[i]));
     }
-    if (count == 1) {
-        axes_take_list(texts[0], names);
+    if (texts.count == 1) {
+        axes_take_list(texts.names[0], names);
     }
-out:
-    text_free_list(texts, count);
-    return st;
+    return STATUS_OK;
 }
 
 /* A name in words of no use is guessed, with a warning. Fails with DEVICE, and with DATA where the

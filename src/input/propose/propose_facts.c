@@ -434,29 +434,25 @@ static status_t fact_read_attribute(const struct proposal *p, hid_t object, cons
 status_t propose_note_attribute(struct proposal *p, hid_t object, const char *name,
                                 const char *attribute, int is_of_data)
 {
-    status_t st = STATUS_OK;
+    SCOPED(fact_free)
     struct propose_fact fact = {
         .is_attribute = 1, .is_of_data = is_of_data, .first = NAN, .last = NAN};
     fact.word = propose_word_of(attribute);
     fact.unit = fact.word.unit;
     if (fact.word.means == MEANINGS || fact.word.means == MEANS_ASIDE) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(memory_format(&fact.where, "/%s@%s", strcmp(name, ".") == 0 ? "" : name, attribute));
-    st = fact_read_attribute(p, object, attribute, &fact);
+    TRY(memory_format(&fact.where, "/%s@%s", strcmp(name, ".") == 0 ? "" : name, attribute));
+    const status_t st = fact_read_attribute(p, object, attribute, &fact);
     if (st == STATUS_DATA && !strstr(report_cause(), "file read failed")) {
-        st = report_forgive(st); /* an attribute of an odd type states nothing */
-        goto out;
+        return report_forgive(st); /* an attribute of an odd type states nothing */
     }
-    TRY_OUT(st);
+    TRY(st);
     if (fact.text) {
         fact_take_text(&fact);
     }
-    TRY_OUT(fact_find_unit(p, object, attribute, &fact));
-    TRY_OUT(fact.count > 0 ? fact_add(p, &fact) : STATUS_OK);
-out:
-    fact_free(&fact);
-    return st;
+    TRY(fact_find_unit(p, object, attribute, &fact));
+    return fact.count > 0 ? fact_add(p, &fact) : STATUS_OK;
 }
 
 /* Reads a text that is the only value of a dataset. */
@@ -524,39 +520,33 @@ static int fact_is_stored(const struct proposal *p, const struct h5_dataset *dat
 
 status_t propose_note_dataset(struct proposal *p, hid_t dataset, const char *name)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset data = {0};
-    struct propose_fact fact = {.first = NAN, .last = NAN};
-    char *member = NULL;
+    SCOPED(h5_dataset_close) struct h5_dataset data = {0};
+    SCOPED(fact_free) struct propose_fact fact = {.first = NAN, .last = NAN};
+    SCOPED(H5free_memory_at) char *member = NULL;
     hid_t id = dataset;
     fact.word = propose_word_of(text_basename(name));
     fact.unit = fact.word.unit;
     if (fact.word.means == MEANINGS) {
-        goto out;
+        return STATUS_OK;
     }
-    H5_TRY_OUT(H5Iinc_ref(id), "%s: /%s cannot be opened", p->path, name);
-    TRY_OUT(memory_format(&fact.where, "/%s", name));
-    TRY_OUT(h5_dataset_of(id, p->path, &data));
+    H5_TRY(H5Iinc_ref(id), "%s: /%s cannot be opened", p->path, name);
+    TRY(memory_format(&fact.where, "/%s", name));
+    TRY(h5_dataset_of(id, p->path, &data));
     int is_list = fact.word.means == MEANS_CENTRE && data.rank == 1 && data.count <= MOST_VALUES;
     H5T_class_t class = H5Tget_class(data.type);
     if (data.count < 1 || (data.count > 1 && !is_list) || !fact_is_stored(p, &data, name)) {
-        goto out;
+        return STATUS_OK;
     }
     member = class == H5T_COMPOUND && is_list ? fact_member(data.type, &fact.unit) : NULL;
     if (class == H5T_STRING && data.count == 1) {
-        TRY_OUT(fact_read_text(p, &data, &fact));
+        TRY(fact_read_text(p, &data, &fact));
         fact_take_text(&fact);
     } else if (class == H5T_INTEGER || class == H5T_FLOAT || member) {
-        TRY_OUT(fact_read_numbers(p, &data, member, &fact));
-        TRY_OUT(memory_text(member, &fact.member));
+        TRY(fact_read_numbers(p, &data, member, &fact));
+        TRY(memory_text(member, &fact.member));
     }
-    TRY_OUT(fact_find_unit(p, dataset, NULL, &fact));
-    TRY_OUT(fact.count > 0 ? fact_add(p, &fact) : STATUS_OK);
-out:
-    H5free_memory(member);
-    h5_dataset_close(&data);
-    fact_free(&fact);
-    return st;
+    TRY(fact_find_unit(p, dataset, NULL, &fact));
+    return fact.count > 0 ? fact_add(p, &fact) : STATUS_OK;
 }
 
 void propose_facts_free(struct proposal *p)

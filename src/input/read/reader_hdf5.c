@@ -169,9 +169,6 @@ static void reader_select(const reader_t *reader, uint64_t first, uint64_t count
 
 static status_t reader_read_steps(reader_t *reader, const struct reader_steps *steps, void *out)
 {
-    status_t st = STATUS_OK;
-    hid_t from = -1;
-    hid_t to = -1;
     hsize_t dims[H5S_MAX_RANK];
     hsize_t start[H5S_MAX_RANK] = {0};
     hsize_t size[H5S_MAX_RANK];
@@ -183,7 +180,7 @@ static status_t reader_read_steps(reader_t *reader, const struct reader_steps *s
     uint32_t time_dim = reader->archive->shape.time_dim;
     snprintf(what, sizeof what, "samples %" PRIu64 " .. %" PRIu64, steps->first,
              steps->first + steps->count);
-    from = H5Dget_space(depot_dataset(reader->depot));
+    SCOPED(h5_close_at) hid_t from = H5Dget_space(depot_dataset(reader->depot));
     int ndims = H5Sget_simple_extent_dims(from, dims, NULL);
     memcpy(size, dims, sizeof size);
     size[0] = time_dim > 0 ? archive_outermost(reader->archive) : size[0];
@@ -198,26 +195,23 @@ static status_t reader_read_steps(reader_t *reader, const struct reader_steps *s
         block /= dims[i];
     }
     start[0] += part->origin;
-    REQUIRE_OUT(dims[time_dim] >= start[time_dim] + size[time_dim], STATUS_DATA,
-                "%s: %s changed its shape while this job ran", part->path,
-                reader_dataset(reader, part));
+    REQUIRE(dims[time_dim] >= start[time_dim] + size[time_dim], STATUS_DATA,
+            "%s: %s changed its shape while this job ran", part->path,
+            reader_dataset(reader, part));
     /* The same shape in memory as in the file: HDF5 then copies runs instead of single elements. */
     memcpy(slab_dims, size, sizeof slab_dims);
     if (steps->slab_steps > 0) {
         slab_dims[time_dim] = steps->slab_steps;
         slab_start[time_dim] = steps->slab_first;
     }
-    to = H5Screate_simple(ndims, slab_dims, NULL);
-    H5_TRY_OUT(H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, size, NULL),
-               "%s: samples cannot be selected", part->path);
-    H5_TRY_OUT(H5Sselect_hyperslab(to, H5S_SELECT_SET, slab_start, NULL, size, NULL),
-               "%s: samples cannot be selected", part->path);
+    SCOPED(h5_close_at) hid_t to = H5Screate_simple(ndims, slab_dims, NULL);
+    H5_TRY(H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, size, NULL),
+           "%s: samples cannot be selected", part->path);
+    H5_TRY(H5Sselect_hyperslab(to, H5S_SELECT_SET, slab_start, NULL, size, NULL),
+           "%s: samples cannot be selected", part->path);
     struct depot_read read = {reader->memory_type, to, from, out, what};
-    st = depot_read(reader->depot, &read);
+    const status_t st = depot_read(reader->depot, &read);
     reader->is_unreadable = st == STATUS_DATA && depot_is_unreadable(reader->depot);
-out:
-    h5_close(from);
-    h5_close(to);
     return st;
 }
 

@@ -462,25 +462,22 @@ static status_t packets_fill(const struct packets_task *task, struct losses *los
     return STATUS_OK;
 }
 
+SCOPED_CALLS(packets_task_free, struct packets_task, MEMORY_FREE(at->groups, at->slots, at->begin))
+
 status_t reader_read_packets(reader_t *reader, const struct reader_wanted *wanted,
                              struct losses *losses)
 {
-    status_t st = STATUS_OK;
     const struct packets *packets = wanted->part->packets;
+    SCOPED(packets_task_free)
     struct packets_task task = {.reader = reader, .wanted = wanted, .packets = packets};
     task.first_period = wanted->low / packets->samples;
     task.periods = (wanted->high - 1) / packets->samples + 1 - task.first_period;
-    TRY_OUT(packets_open_room(reader, packets));
-    TRY_OUT(packets_list_slots(&task));
-    TRY_OUT(memory_zeroed((size_t)task.periods, packets->nthreads * sizeof *task.groups, "frames",
-                          &task.groups));
+    TRY(packets_open_room(reader, packets));
+    TRY(packets_list_slots(&task));
+    TRY(memory_zeroed((size_t)task.periods, packets->nthreads * sizeof *task.groups, "frames",
+                      &task.groups));
     for (uint32_t i = 0; i < packets->nfiles; i++) {
-        TRY_OUT(packets_read_file(&task, &packets->files[i]));
+        TRY(packets_read_file(&task, &packets->files[i]));
     }
-    TRY_OUT(packets_fill(&task, losses));
-out:
-    free(task.groups);
-    free(task.slots);
-    free(task.begin);
-    return st;
+    return packets_fill(&task, losses);
 }

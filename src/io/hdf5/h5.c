@@ -513,6 +513,12 @@ static status_t h5_copy_texts(const char *raw, size_t size, int variable, size_t
     return STATUS_OK;
 }
 
+void h5_names_free(struct h5_names *names)
+{
+    text_free_list(names->names, names->count);
+    *names = (struct h5_names){NULL, 0};
+}
+
 static status_t h5_read_text_list(const struct h5_dataset *from, const char *where,
                                   const char *name, char ***out, size_t *out_count)
 {
@@ -561,17 +567,14 @@ status_t h5_get_texts(hid_t object, const char *where, const char *name, int any
 static status_t h5_get_a_text(hid_t object, const char *where, const char *name, int any_kind,
                               char **value, int *found)
 {
-    status_t st = STATUS_OK;
-    char **texts = NULL;
-    size_t count = 0;
-    TRY_OUT(h5_get_texts(object, where, name, any_kind, &texts, &count));
-    if (count > 0) {
-        *value = memory_move(&texts[0]);
+    SCOPED(h5_names_free) struct h5_names texts = {0};
+    *found = 0;
+    TRY(h5_get_texts(object, where, name, any_kind, &texts.names, &texts.count));
+    if (texts.count > 0) {
+        *value = memory_move(&texts.names[0]);
     }
-out:
-    *found = st == STATUS_OK && count > 0;
-    text_free_list(texts, count);
-    return st;
+    *found = texts.count > 0;
+    return STATUS_OK;
 }
 
 status_t h5_get_text(hid_t object, const char *where, const char *name, char **value, int *found)

@@ -36,6 +36,7 @@ void h5_begin(void);
  * reports whether all was written, by this call too. */
 void h5_close(hid_t id);
 SCOPED_END(h5_close, hid_t)
+SCOPED_END_ANY(H5free_memory)
 /* Returns *id, and sets it to -1: moves the identifier. */
 hid_t h5_move(hid_t *id);
 
@@ -153,6 +154,13 @@ status_t h5_find_text(hid_t object, const char *where, const char *name, char **
  * no text, or without elements. Fails with DATA (unreadable), DEVICE (memory); *out is unchanged
  * then. */
 status_t h5_says(hid_t object, const char *where, const char *name, const char *word, int *out);
+/* Begins as {0}; h5_names_free() it, also after a failure. */
+struct h5_names {
+    char **names;
+    size_t count;
+};
+void h5_names_free(struct h5_names *names); /* leaves {0} */
+
 /* Reads all texts of an attribute (`where` is for messages), [*count], without blanks at their
  * ends; *count is 0 if it is missing, or, with `any_kind`, no text or without elements.
  * text_free_list() of *out (before: NULL) in any case. Fails with DATA: no text, no elements,

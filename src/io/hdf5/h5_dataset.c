@@ -38,39 +38,24 @@ status_t h5_dataset_read_part(const struct h5_dataset *dataset, const hsize_t *s
 
 status_t h5_pair_type(hid_t stored, hid_t number, const char *where, hid_t *out)
 {
-    status_t st = STATUS_OK;
-    hid_t pair = H5Tcreate(H5T_COMPOUND, 2 * H5Tget_size(number));
-    hid_t member = -1;
-    char *name = NULL;
+    SCOPED(h5_close_at) hid_t pair = H5Tcreate(H5T_COMPOUND, 2 * H5Tget_size(number));
     size_t bytes = H5Tget_size(stored);
-    REQUIRE_OUT(H5Tget_nmembers(stored) == 2, STATUS_DATA,
-                "%s: its compound has %d members, expected 2 (real, imaginary)", where,
-                H5Tget_nmembers(stored));
+    REQUIRE(H5Tget_nmembers(stored) == 2, STATUS_DATA,
+            "%s: its compound has %d members, expected 2 (real, imaginary)", where,
+            H5Tget_nmembers(stored));
     for (unsigned i = 0; i < 2; i++) {
-        member = H5Tget_member_type(stored, i);
+        SCOPED(h5_close_at) hid_t member = H5Tget_member_type(stored, i);
         size_t at = H5Tget_member_offset(stored, i);
         const H5T_class_t class = H5Tget_class(member);
-        REQUIRE_OUT((class == H5T_INTEGER || class == H5T_FLOAT) && at <= bytes &&
-                        H5Tget_size(member) <= bytes - at,
-                    STATUS_DATA, "%s: member %u of its compound is no number", where, i);
-        name = H5Tget_member_name(stored, i);
-        H5_TRY_OUT(name ? H5Tinsert(pair, name, i * H5Tget_size(number), number) : -1,
-                   "%s: the names of its compound's members cannot be read", where);
-        H5free_memory(memory_move(&name));
-        h5_close(h5_move(&member));
+        REQUIRE((class == H5T_INTEGER || class == H5T_FLOAT) && at <= bytes &&
+                    H5Tget_size(member) <= bytes - at,
+                STATUS_DATA, "%s: member %u of its compound is no number", where, i);
+        SCOPED(H5free_memory_at) char *name = H5Tget_member_name(stored, i);
+        H5_TRY(name ? H5Tinsert(pair, name, i * H5Tget_size(number), number) : -1,
+               "%s: the names of its compound's members cannot be read", where);
     }
     *out = h5_move(&pair);
-out:
-    H5free_memory(name);
-    h5_close(member);
-    h5_close(pair);
-    return st;
-}
-
-void h5_names_free(struct h5_names *names)
-{
-    text_free_list(names->names, names->count);
-    *names = (struct h5_names){NULL, 0};
+    return STATUS_OK;
 }
 
 static status_t h5_names_add(struct h5_names *to, const char *name)
@@ -142,18 +127,18 @@ void h5_try_chunks(hid_t dataset, const char *where, const char *name)
     hsize_t count[H5S_MAX_RANK] = {0};
     hsize_t there = 0;
     uint64_t all = 1;
-    hid_t plist = H5Dget_create_plist(dataset);
-    hid_t space = H5Dget_space(dataset);
+    SCOPED(h5_close_at) hid_t plist = H5Dget_create_plist(dataset);
+    SCOPED(h5_close_at) hid_t space = H5Dget_space(dataset);
     int rank = H5Sget_simple_extent_dims(space, dims, NULL);
     if (plist < 0 || rank < 1 || H5Pget_layout(plist) != H5D_CHUNKED ||
         H5Pget_chunk(plist, rank, chunk) != rank) {
-        goto out;
+        return;
     }
     apart_at("%s: chunks of %s", where, name);
     for (int i = 0; i < rank; i++) {
         count[i] = ceil_div_u64(dims[i], max_u64(chunk[i], 1));
         if (count[i] == 0 || !multiply_u64(all, count[i], &all)) {
-            goto out;
+            return;
         }
     }
     (void)H5Dget_num_chunks(dataset, H5S_ALL, &there); /* walks it all */
@@ -165,9 +150,6 @@ void h5_try_chunks(hid_t dataset, const char *where, const char *name)
         h5_chunk_origin(i * step + step / 2, rank, chunk, count, offset);
         (void)H5Dget_chunk_storage_size(dataset, offset, &bytes);
     }
-out:
-    h5_close(space);
-    h5_close(plist);
 }
 
 struct h5_places {

@@ -51,13 +51,6 @@ status_t h5_dataset_read_part(const struct h5_dataset *dataset, const hsize_t *s
  * leaves unchanged. `where` is for messages. */
 status_t h5_pair_type(hid_t stored, hid_t number, const char *where, hid_t *out);
 
-/* Begins as {0}; h5_names_free() it, also after a failure. */
-struct h5_names {
-    char **names;
-    size_t count;
-};
-void h5_names_free(struct h5_names *names); /* leaves {0} */
-
 /* List the names of an object's attributes; of a group's links; of everything below a file's root,
  * with their paths without the first slash; appended to *out, in the order of names.
  * text_free_list() frees them, also after a failure. `where` and `name` are for messages. Fail with

@@ -82,30 +82,26 @@ static status_t cut_look_at_object(struct cut_header *header, hid_t file, hid_t 
                           : STATUS_OK;
 }
 
+SCOPED_CALLS(cut_header_close, struct cut_header, file_close(at->fd))
+
 status_t h5_require_header(hid_t object, const char *name)
 {
-    status_t st = STATUS_OK;
-    char *path = NULL;
+    SCOPED(free_at) char *path = NULL;
     struct stat info;
-    struct cut_header header = {.name = name, .fd = -1};
-    hid_t file = H5Iget_file_id(object);
+    SCOPED(cut_header_close) struct cut_header header = {.name = name, .fd = -1};
+    SCOPED(h5_close_at) hid_t file = H5Iget_file_id(object);
     ssize_t length = H5Fget_name(object, NULL, 0);
-    H5_TRY_OUT(file, "%s belongs to no file", name);
-    H5_TRY_OUT(length, "%s belongs to no file", name);
-    TRY_OUT(memory_zeroed((size_t)length + 1, 1, "the name of a file", &path));
+    H5_TRY(file, "%s belongs to no file", name);
+    H5_TRY(length, "%s belongs to no file", name);
+    TRY(memory_zeroed((size_t)length + 1, 1, "the name of a file", &path));
     H5Fget_name(object, path, (size_t)length + 1);
     if (stat(path, &info) != 0 || !h5_is_cut(file, (uint64_t)info.st_size)) {
-        goto out;
+        return STATUS_OK;
     }
     header.path = path;
     header.bytes = (uint64_t)info.st_size;
-    TRY_OUT(file_open_read(path, &header.fd));
-    TRY_OUT(cut_look_at_object(&header, file, object));
-out:
-    file_close(header.fd);
-    free(path);
-    h5_close(file);
-    return st;
+    TRY(file_open_read(path, &header.fd));
+    return cut_look_at_object(&header, file, object);
 }
 
 enum {
@@ -340,21 +336,17 @@ static const H5FD_class_t writing_class = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
+SCOPED_CALLS(driver_close, hid_t, (void)(*at >= 0 && H5FDunregister(*at)))
+
 /* Makes a property list for file access through our driver; h5_close() it. */
 static status_t h5_file_access(const char *name, const struct writing_options *options, hid_t *out)
 {
-    status_t st = STATUS_OK;
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    hid_t driver = h5_register_driver(&writing_class);
-    H5_TRY_OUT(driver, "%s cannot be planned", name);
-    H5_TRY_OUT(H5Pset_driver(access, driver, options), "%s cannot be planned", name);
+    SCOPED(h5_close_at) hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    SCOPED(driver_close) hid_t driver = h5_register_driver(&writing_class);
+    H5_TRY(driver, "%s cannot be planned", name);
+    H5_TRY(H5Pset_driver(access, driver, options), "%s cannot be planned", name);
     *out = h5_move(&access);
-out:
-    if (driver >= 0) {
-        H5FDunregister(driver);
-    }
-    h5_close(access);
-    return st;
+    return STATUS_OK;
 }
 
 status_t h5_file_create_aligned(int fd, const char *path, enum mark mark, hsize_t alignment,

@@ -53,19 +53,16 @@ static herr_t h5_walk_list(const char *name, H5L_type_t type, void *links)
 }
 
 /* Puts a group, which it takes over, on the stack. */
-static status_t h5_walk_push(struct walk *walk, hid_t group)
+static status_t h5_walk_push(struct walk *walk, hid_t given)
 {
-    status_t st = STATUS_OK;
-    TRY_OUT(memory_grow(walk->count, sizeof *walk->levels, "groups in groups", &walk->levels));
+    SCOPED(h5_close_at) hid_t group = given;
+    TRY(memory_grow(walk->count, sizeof *walk->levels, "groups in groups", &walk->levels));
     struct level *level = &walk->levels[walk->count++];
-    *level = (struct level){.group = group, .path = walk->path.length};
-    group = -1;
-    H5_TRY_OUT(h5_iterate_links(level->group, h5_walk_list, &level->links),
-               "%s: what /%s contains cannot be listed", walk->where,
-               walk->path.data ? walk->path.data : "");
-out:
-    h5_close(group);
-    return st;
+    *level = (struct level){.group = h5_move(&group), .path = walk->path.length};
+    H5_TRY(h5_iterate_links(level->group, h5_walk_list, &level->links),
+           "%s: what /%s contains cannot be listed", walk->where,
+           walk->path.data ? walk->path.data : "");
+    return STATUS_OK;
 }
 
 static void h5_walk_pop(struct walk *walk)

@@ -339,11 +339,10 @@ static int tree_write_node(const struct writer *writer, const struct tree *node)
 
 status_t tree_write(const struct tree *root, tree_pick pick, const void *arg, struct text *out)
 {
-    status_t st = STATUS_OK;
-    yaml_emitter_t emitter;
+    SCOPED(yaml_emitter_delete) yaml_emitter_t emitter;
     yaml_document_t document;
     const struct writer writer = {&document, pick, arg};
-    REQUIRE_OUT(yaml_emitter_initialize(&emitter), STATUS_DEVICE, "out of memory: writing YAML");
+    REQUIRE(yaml_emitter_initialize(&emitter), STATUS_DEVICE, "out of memory: writing YAML");
     yaml_emitter_set_output(&emitter, tree_append, out);
     yaml_emitter_set_unicode(&emitter, 1);
     yaml_emitter_set_width(&emitter, -1);
@@ -354,11 +353,8 @@ status_t tree_write(const struct tree *root, tree_pick pick, const void *arg, st
     if (is_begun && !is_made) {
         yaml_document_delete(&document);
     }
-    REQUIRE_OUT(is_written, STATUS_DEVICE, "cannot write YAML: %s",
-                emitter.problem ? emitter.problem : "out of memory");
-out:
-    yaml_emitter_delete(&emitter);
-    return st;
+    return REQUIRED(is_written, STATUS_DEVICE, "cannot write YAML: %s",
+                    emitter.problem ? emitter.problem : "out of memory");
 }
 
 status_t tree_quote(const char *text, struct text *out)

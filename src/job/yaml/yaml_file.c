@@ -149,34 +149,29 @@ static status_t tree_read_node(struct reader *reader, const yaml_event_t *event,
 /* Reads the members or entries of `node` up to its end. */
 static status_t tree_read_children(struct reader *reader, unsigned depth, struct tree *node)
 {
-    status_t st = STATUS_OK;
     int is_mapping = node->kind == TREE_MAPPING;
-    yaml_event_t key = {0};
-    yaml_event_t value = {0};
-    struct tree *child = NULL;
+    SCOPED(yaml_event_delete) yaml_event_t key = {0};
+    SCOPED(yaml_event_delete) yaml_event_t value = {0};
+    SCOPED(tree_destroy_at) struct tree *child = NULL;
     for (;;) {
-        TRY_OUT(tree_next_event(reader, is_mapping ? &key : &value));
+        TRY(tree_next_event(reader, is_mapping ? &key : &value));
         if (key.type == YAML_MAPPING_END_EVENT || value.type == YAML_SEQUENCE_END_EVENT) {
             break;
         }
         if (is_mapping) {
-            TRY_OUT(key.type == YAML_SCALAR_EVENT
-                        ? tree_check_text(reader, &key, "a key")
-                        : tree_refuse(reader, key.start_mark, "a key must be a single word"));
-            TRY_OUT(tree_next_event(reader, &value));
+            TRY(key.type == YAML_SCALAR_EVENT
+                    ? tree_check_text(reader, &key, "a key")
+                    : tree_refuse(reader, key.start_mark, "a key must be a single word"));
+            TRY(tree_next_event(reader, &value));
         }
-        TRY_OUT(tree_read_node(reader, &value, depth + 1, &child));
+        TRY(tree_read_node(reader, &value, depth + 1, &child));
         if (is_mapping && child->kind != TREE_VALUE) {
             /* People look for a mapping where its key stands, not where its content begins. */
             child->line = tree_line_of(reader, key.start_mark);
         }
-        TRY_OUT(tree_add(node, is_mapping ? (const char *)key.data.scalar.value : NULL, &child));
+        TRY(tree_add(node, is_mapping ? (const char *)key.data.scalar.value : NULL, &child));
     }
-out:
-    tree_destroy(child);
-    yaml_event_delete(&key);
-    yaml_event_delete(&value);
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads the node that begins with `event`. */
@@ -212,30 +207,26 @@ static status_t tree_read_node(struct reader *reader, const yaml_event_t *event,
 /* Reads the only document; an empty value where there is none. */
 static status_t tree_read_document(struct reader *reader, struct tree **out)
 {
-    status_t st = STATUS_OK;
-    yaml_event_t event = {0};
-    struct tree *root = NULL;
-    TRY_OUT(tree_next_event(reader, &event)); /* the start of the stream */
-    TRY_OUT(tree_next_event(reader, &event));
+    SCOPED(yaml_event_delete) yaml_event_t event = {0};
+    SCOPED(tree_destroy_at) struct tree *root = NULL;
+    TRY(tree_next_event(reader, &event)); /* the start of the stream */
+    TRY(tree_next_event(reader, &event));
     if (event.type == YAML_STREAM_END_EVENT) {
-        TRY_OUT(tree_new(TREE_VALUE, "", &root));
+        TRY(tree_new(TREE_VALUE, "", &root));
         root->is_plain = 1;
         root->set = reader->set;
     } else {
-        TRY_OUT(tree_next_event(reader, &event));
-        TRY_OUT(tree_read_node(reader, &event, 0, &root));
-        TRY_OUT(tree_next_event(reader, &event)); /* the end of the document */
-        TRY_OUT(tree_next_event(reader, &event));
+        TRY(tree_next_event(reader, &event));
+        TRY(tree_read_node(reader, &event, 0, &root));
+        TRY(tree_next_event(reader, &event)); /* the end of the document */
+        TRY(tree_next_event(reader, &event));
         if (event.type != YAML_STREAM_END_EVENT) {
-            TRY_OUT(tree_refuse(reader, event.start_mark,
-                                "a second document begins here, expected one document"));
+            TRY(tree_refuse(reader, event.start_mark,
+                            "a second document begins here, expected one document"));
         }
     }
     *out = memory_move(&root);
-out:
-    tree_destroy(root);
-    yaml_event_delete(&event);
-    return st;
+    return STATUS_OK;
 }
 
 status_t tree_read(const char *text, size_t length, const char *set, struct mistakes *mistakes,

@@ -178,38 +178,37 @@ static status_t choices_put_space(struct choices *choices, shape_number_t *numbe
     return STATUS_OK;
 }
 
+SCOPED_CALLS(choices_free, struct choices, free(at->list))
+
 /* Lists all shapes that fit; those of ppf_choices() come first. */
 static status_t choices_list_all(const struct device_info *info, const struct channelise_spec *spec,
                                  struct channelise_shape **out, uint32_t *count)
 {
-    status_t st = STATUS_OK;
     enum { MOST_FIR = 768 };
     const struct channelise_spec view = ppf_fused_spec(spec);
     struct channelise_shape some[MOST_FIR];
-    struct choices choices = {.list = NULL};
+    SCOPED(choices_free) struct choices choices = {.list = NULL};
     const uint32_t known = ppf_choices(info, spec, some, MOST_CHOICES);
     for (uint32_t i = 0; i < known; i++) {
-        TRY_OUT(choices_put(&choices, &some[i]));
+        TRY(choices_put(&choices, &some[i]));
     }
     choices.known = known;
     if (choices_has_fused(spec, info)) {
-        TRY_OUT(choices_put_space(&choices, fused_number, &view, ppf_fused_mode(spec), info));
+        TRY(choices_put_space(&choices, fused_number, &view, ppf_fused_mode(spec), info));
     }
     if (choices_has_fine(spec, info)) {
-        TRY_OUT(choices_put_space(&choices, fine_number, spec, ppf_fine_mode(spec), info));
+        TRY(choices_put_space(&choices, fine_number, spec, ppf_fine_mode(spec), info));
     }
     uint32_t nfir =
         !choices_has_fir(spec) ? 0 : fir_space(spec, spec->kernel, info, some, MOST_FIR);
     for (uint32_t i = 0; i < nfir; i++) {
         some[i].fft = fft_settle(spec->fft, spec->channels);
-        TRY_OUT(choices_put(&choices, &some[i]));
+        TRY(choices_put(&choices, &some[i]));
     }
     *out = choices.list;
     *count = choices.count;
     choices.list = NULL;
-out:
-    free(choices.list);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t opencl_channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
