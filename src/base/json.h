@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 /* Start from {0}. Out of memory is remembered, and json_print() fails with it. */

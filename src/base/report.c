@@ -1,5 +1,4 @@
 /* A record of the first failure for each thread, and one that helper threads hand over. */
-#include "base/report.h"
 
 #include "base/display.h"
 #include "base/status.h"

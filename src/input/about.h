@@ -3,11 +3,9 @@
 #ifndef VOLTMILL_INPUT_ABOUT_H
 #define VOLTMILL_INPUT_ABOUT_H
 
-#include "base/status.h"
 #include "base/text.h"
 
 #include <hdf5.h>
-#include <stddef.h>
 #include <stdint.h>
 
 enum { ABOUT_NUMBERS = 8 }; /* longer lists are left out */

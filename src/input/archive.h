@@ -7,7 +7,6 @@
 #ifndef VOLTMILL_INPUT_ARCHIVE_H
 #define VOLTMILL_INPUT_ARCHIVE_H
 
-#include "base/status.h"
 #include "base/stream_set.h"
 #include "base/terms.h"
 #include "base/units.h"
@@ -17,8 +16,6 @@
 #include "job/job.h"
 
 #include <hdf5.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum { ARCHIVE_DIMS = AXIS_KINDS + 1 /* time may come in pieces */ };
 

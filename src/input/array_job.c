@@ -4,12 +4,10 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "input/archive.h"
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_dataset.h"
 
 #include <errno.h>
-#include <hdf5.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,7 +12,6 @@
 #include "job/yaml/schema.h"
 #include "job/yaml/yaml_file.h"
 
-#include <hdf5.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

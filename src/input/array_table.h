@@ -5,13 +5,10 @@
 #ifndef VOLTMILL_INPUT_ARRAY_TABLE_H
 #define VOLTMILL_INPUT_ARRAY_TABLE_H
 
-#include "base/status.h"
 #include "base/units.h"
 #include "dsp/delay_model.h"
 #include "io/apart.h"
 #include "io/pack.h"
-
-#include <stdint.h>
 
 /* A factor by which the spectra of a station are multiplied, at one frequency. */
 struct array_gain {

@@ -16,7 +16,6 @@
 
 #include <ctype.h>
 #include <float.h>
-#include <hdf5.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

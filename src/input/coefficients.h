@@ -13,12 +13,9 @@
 #ifndef VOLTMILL_INPUT_COEFFICIENTS_H
 #define VOLTMILL_INPUT_COEFFICIENTS_H
 
-#include "base/status.h"
 #include "io/apart.h"
 #include "io/pack.h"
 #include "job/job.h"
-
-#include <stdint.h>
 
 /* Gives all filters and windows of the job that name a file, or a telescope, its coefficients
  * (struct job_filter: taps; struct job_window: values, but of text none: dsp/fir/prototype.h reads

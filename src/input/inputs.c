@@ -6,7 +6,6 @@
 #include "input/coefficients.h"
 #include "io/crc.h"
 #include "io/file.h"
-#include "io/file_rights.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #include "input/join_files.h"
 
 #include "base/memory.h"
-#include "input/archive.h"
 
 #include <inttypes.h>
 #include <math.h>

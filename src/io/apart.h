@@ -18,7 +18,6 @@
 #ifndef VOLTMILL_IO_APART_H
 #define VOLTMILL_IO_APART_H
 
-#include "base/status.h"
 #include "io/pack.h"
 
 struct apart_request {

@@ -3,7 +3,6 @@
 #ifndef VOLTMILL_IO_FILE_H
 #define VOLTMILL_IO_FILE_H
 
-#include "base/status.h"
 #include "io/reason.h"
 
 #include <stdint.h>

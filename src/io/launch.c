@@ -8,13 +8,11 @@
 #include <fcntl.h>
 #include <fftw3.h>
 #include <fitsio.h>
-#include <hdf5.h>
 #include <libdeflate.h>
 #include <lz4.h>
 #include <lzf.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

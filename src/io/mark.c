@@ -2,7 +2,6 @@
 #include "io/mark.h"
 
 #include "base/memory.h"
-#include "base/report.h"
 #include "io/file.h"
 
 #include <errno.h>

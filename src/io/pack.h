@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct unpack {

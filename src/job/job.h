@@ -5,12 +5,9 @@
 #ifndef VOLTMILL_JOB_JOB_H
 #define VOLTMILL_JOB_JOB_H
 
-#include "base/status.h"
 #include "base/terms.h"
 #include "base/units.h"
 #include "io/pack.h"
-
-#include <stdint.h>
 
 /* Values of input.layout that an attribute of the file says: `KEY: {attribute: PATH@NAME, unit:
  * UNIT}`. An empty PATH is the dataset. */

@@ -5,8 +5,6 @@
 
 #include "base/terms.h"
 
-#include <stdint.h>
-
 enum { AXES_TEXT_MESSAGE = 200, AXES_TEXT_DIMS = AXIS_KINDS + 1 };
 
 /* Outermost dimension first; within a dimension that joins several axes, slowest axis first. */

@@ -39,10 +39,7 @@ static int64_t dual_first(const struct dual_bank *bank, uint32_t taps)
     return -(((int64_t)taps * points - (int64_t)bank->taps * points) >> 1);
 }
 
-static void dual_end(struct dual_system *system)
-{
-    MEMORY_FREE(system->matrix, system->right, system->x);
-}
+SCOPED_CALLS(dual_end, struct dual_system, MEMORY_FREE(at->matrix, at->right, at->x))
 
 /* Allocates the system. g[i] is at i + first; b at the same place and k C from it: 0 <= i + first +
  * k C < T C. */

@@ -7,16 +7,12 @@
 #ifndef VOLTMILL_INPUT_FBH5_FBH5_H
 #define VOLTMILL_INPUT_FBH5_FBH5_H
 
-#include "base/status.h"
 #include "base/units.h"
 #include "dsp/steps.h"
 #include "input/hdf5/sources.h"
 #include "input/sky.h"
 #include "io/fits_unit.h"
 #include "io/pack.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 /* Samples of files other than HDF5 (SIGPROC, PSRFITS): rows of a table that each have
  * [rows_each][if][channel] spectra, the bits of less than 8 packed. */

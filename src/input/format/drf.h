@@ -2,11 +2,7 @@
 #ifndef VOLTMILL_INPUT_FORMAT_DRF_H
 #define VOLTMILL_INPUT_FORMAT_DRF_H
 
-#include "base/status.h"
 #include "io/hdf5/h5_dataset.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 /* Samples are counted from 1970 on: number n is taken at n * denominator / numerator seconds. */
 struct drf_rate {

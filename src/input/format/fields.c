@@ -3,7 +3,6 @@
 #include "input/format/fields.h"
 
 #include "base/memory.h"
-#include "input/archive.h"
 #include "input/format/dataset.h"
 #include "input/format/said.h"
 #include "input/hdf5/stored.h"

@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "input/archive.h"
 #include "input/format/dada.h"
 #include "input/format/fields.h"
 #include "input/format/gather.h"
@@ -16,7 +15,6 @@
 #include "io/hdf5/h5.h"
 #include "io/mark.h"
 
-#include <hdf5.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "dsp/axes.h"
-#include "input/archive.h"
 #include "input/format/fields.h"
 #include "input/format/plain.h"
 #include "input/join_files.h"

@@ -2,7 +2,6 @@
 #include "input/format/recorder.h"
 
 #include "base/memory.h"
-#include "input/archive.h"
 #include "input/format/dataset.h"
 #include "input/format/said.h"
 #include "input/read/numbers.h"

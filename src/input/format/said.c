@@ -142,11 +142,7 @@ struct said_values {
     struct h5_dataset data;
 };
 
-static void said_close(struct said_values *values)
-{
-    h5_dataset_close(&values->data);
-    h5_close(values->object);
-}
+SCOPED_CALLS(said_close, struct said_values, h5_dataset_close(&at->data), h5_close(at->object))
 
 static status_t said_note(void *context, const char *path, const char *from)
 {

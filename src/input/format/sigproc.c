@@ -3,7 +3,6 @@
  * numbers begin in a byte's low bits, and spectra follow each other bit by bit. */
 #include "base/byte_order.h"
 #include "base/memory.h"
-#include "base/status.h"
 #include "base/text.h"
 #include "input/archive.h"
 #include "input/fbh5/fbh5.h"

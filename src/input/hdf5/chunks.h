@@ -7,7 +7,6 @@
 #include "io/file_rights.h"
 
 #include <hdf5.h>
-#include <stdint.h>
 
 enum { CHUNKS_MOST_RANK = H5S_MAX_RANK };
 

@@ -43,6 +43,13 @@ static uint32_t depot_find(const depot_t *depot, const struct mapping *mapping)
     return 0;
 }
 
+/* Returns the files that a source may be of: when planning those found so far, when reading those
+ * of spec.storage. */
+static const struct sources *depot_sources(const depot_t *depot)
+{
+    return depot->spec.found ? &depot->spec.found->sources : &depot->spec.storage->sources;
+}
+
 /* Checks that the files read since the last check are still those that were planned. Fails with
  * DATA. */
 static status_t stored_check(const depot_t *depot, struct stored *stored)

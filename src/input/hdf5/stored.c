@@ -319,11 +319,6 @@ void lost_pieces_free(struct lost_pieces *lost)
     *lost = (struct lost_pieces){NULL, 0};
 }
 
-const struct sources *depot_sources(const depot_t *depot)
-{
-    return depot->spec.found ? &depot->spec.found->sources : &depot->spec.storage->sources;
-}
-
 void stored_free(struct stored *stored)
 {
     if (stored) {

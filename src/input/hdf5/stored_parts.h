@@ -120,10 +120,6 @@ void depot_give(depot_t *depot, struct stored *stored);
 status_t stored_read_chunks(depot_t *depot, struct stored *stored, const struct depot_read *read,
                             int *is_done);
 
-/* Returns the files that a source may be of: when planning those found so far, when reading those
- * of spec.storage. */
-const struct sources *depot_sources(const depot_t *depot);
-
 /* Computes the bytes of the sources' chunks that one index along the dimension of reading touches,
  * at most. Fails with DEVICE (memory); *out is unchanged then. */
 status_t stored_source_row(const struct stored *stored, uint64_t *out);

@@ -4,8 +4,6 @@
 
 #include "base/simd.h"
 
-#include <stddef.h>
-
 /* Transposes byte planes to `count` elements of `size` bytes. Plane b begins at in + b * stride and
  * contains byte b of each element.
  *

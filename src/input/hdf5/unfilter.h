@@ -3,10 +3,8 @@
 #ifndef VOLTMILL_INPUT_HDF5_UNFILTER_H
 #define VOLTMILL_INPUT_HDF5_UNFILTER_H
 
-#include "base/status.h"
 #include "input/hdf5/transpose.h"
 
-#include <stddef.h>
 #include <stdint.h>
 #include <zstd.h>
 

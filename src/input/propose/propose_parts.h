@@ -8,8 +8,6 @@
 #include "io/hdf5/h5.h"
 #include "job/job.h"
 
-#include <stddef.h>
-
 enum propose_meaning {
     MEANS_RATE,     /* samples per second of a stream */
     MEANS_PERIOD,   /* from one sample to the next */

@@ -5,12 +5,8 @@
 #ifndef VOLTMILL_IO_HDF5_H5_DATASET_H
 #define VOLTMILL_IO_HDF5_H5_DATASET_H
 
-#include "base/status.h"
 #include "base/text.h"
 #include "io/hdf5/h5.h"
-
-#include <hdf5.h>
-#include <stdint.h>
 
 typedef struct h5_places h5_places_t;
 

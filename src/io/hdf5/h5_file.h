@@ -8,7 +8,6 @@
 #include "io/mark.h"
 
 #include <hdf5.h>
-#include <stdint.h>
 
 /* Makes a file anew in the file that is open for writing, such that its bytes depend on its
  * contents alone (no time stamps) and large datasets begin at multiples of 1 MiB. What the file

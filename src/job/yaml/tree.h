@@ -3,10 +3,8 @@
 #ifndef VOLTMILL_JOB_YAML_TREE_H
 #define VOLTMILL_JOB_YAML_TREE_H
 
-#include "base/status.h"
 #include "base/text.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 enum { MISTAKE_BYTES = 768 }; /* of a message; longer ones are cut */
