@@ -171,9 +171,8 @@ const char *units_name(enum units_dimension dimension, size_t i)
 
 const char *units_of(const char *text)
 {
-    double value = 0;
     char *end = NULL;
-    value = strtod(text, &end);
+    double value = strtod(text, &end);
     int is_number = isfinite(value) && strspn(text, "0123456789+-.eE") == (size_t)(end - text);
     const char *unit = end + strspn(end, " ");
     return end > text && is_number &&

@@ -239,10 +239,9 @@ static status_t coefficients_read_hdf5(const char *path, const char *member,
     }
     TRY(memory_zeroed((size_t)out->count, sizeof *out->values, "coefficients of a filter",
                       &out->values));
-    H5_TRY(H5Dread(dataset.id, pair >= 0 ? pair : H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                   out->values),
-           "%s cannot be read", where.data);
-    return STATUS_OK;
+    return H5_TRIED(H5Dread(dataset.id, pair >= 0 ? pair : H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL,
+                            H5P_DEFAULT, out->values),
+                    "%s cannot be read", where.data);
 }
 
 static const struct pack_field pointers[] = {

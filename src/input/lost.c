@@ -29,9 +29,8 @@ static status_t lost_join_touching(hid_t space)
             count[d] = 1;
         }
     }
-    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, count, block),
-           "what is lost cannot be listed");
-    return STATUS_OK;
+    return H5_TRIED(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, count, block),
+                    "what is lost cannot be listed");
 }
 
 /* Lists the boxes of one piece. */

@@ -40,9 +40,8 @@ static status_t python_find_module(char out[MOST_PATH])
     static const char *const places[] = {"../share/voltmill/python", "../../python", "python"};
     char own[MOST_PATH / 2] = "";
     char file[MOST_PATH + 32];
-    char *slash = NULL;
     ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
-    slash = length > 0 ? strrchr(own, '/') : NULL;
+    char *slash = length > 0 ? strrchr(own, '/') : NULL;
     REQUIRE(slash, STATUS_DEVICE, "the program's own folder is unknown: /proc/self/exe: %s",
             strerror(errno));
     *slash = '\0';

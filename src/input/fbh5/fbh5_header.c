@@ -136,8 +136,7 @@ status_t fbh5_memory_type(const struct fbh5 *fbh5, hid_t *out)
                    : bytes == 1               ? H5T_NATIVE_UINT8
                    : bytes == 2               ? H5T_NATIVE_UINT16
                                               : H5T_NATIVE_FLOAT);
-    H5_TRY(*out, "a type cannot be made");
-    return STATUS_OK;
+    return H5_TRIED(*out, "a type cannot be made");
 }
 
 /* The number of an attribute, which may be a text, and of tstart a date. Fails with DATA: a text

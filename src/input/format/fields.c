@@ -361,8 +361,7 @@ static status_t fields_array_type(hid_t stored, const char *where, hid_t number,
     hsize_t numbers = H5Tget_size(stored) / H5Tget_size(of);
     *each = (size_t)numbers;
     *out = H5Tarray_create2(number, 1, &numbers);
-    H5_TRY(*out, "%s: a type cannot be made", where);
-    return STATUS_OK;
+    return H5_TRIED(*out, "%s: a type cannot be made", where);
 }
 
 /* Reads the numbers of an attribute; *count is 0 if it is missing. */

@@ -207,8 +207,7 @@ static status_t said_read_numbers(const struct said_values *values, const char *
     TRY(text_add(&where, "%s: %s", values->path, values->where));
     TRY(h5_number_type(data->type, where.data, member, H5T_NATIVE_DOUBLE, &type));
     TRY(memory_zeroed((size_t)data->count, sizeof **out, values->where, out));
-    H5_TRY(h5_values_read(data, type, *out), "%s cannot be read", where.data);
-    return STATUS_OK;
+    return H5_TRIED(h5_values_read(data, type, *out), "%s cannot be read", where.data);
 }
 
 /* A text as it is, a number as it must be written to be read again: the only one of an attribute,

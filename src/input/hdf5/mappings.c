@@ -61,9 +61,8 @@ static hsize_t mappings_regular_indices(const struct regular *r, int at, hsize_t
 static status_t mappings_regular_add(const struct regular *r, hid_t space, H5S_seloper_t how,
                                      const char *path)
 {
-    H5_TRY(H5Sselect_hyperslab(space, how, r->start, r->stride, r->count, r->block),
-           "%s: a mapping of its virtual dataset cannot be selected", path);
-    return STATUS_OK;
+    return H5_TRIED(H5Sselect_hyperslab(space, how, r->start, r->stride, r->count, r->block),
+                    "%s: a mapping of its virtual dataset cannot be selected", path);
 }
 
 /* The selection in a space of these sizes, of which the unlimited dimension gives its first `most`

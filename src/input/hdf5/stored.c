@@ -491,9 +491,8 @@ static status_t stored_set_cache(const struct stored *stored, uint64_t bytes, hi
     if (stored->chunk_bytes > 0) {
         slots = min_u64(bytes / stored->chunk_bytes * SLOTS_A_CHUNK + LEAST_SLOTS, SLOTS);
     }
-    H5_TRY(H5Pset_chunk_cache(access, (size_t)slots, (size_t)bytes, 0),
-           "%s: no memory for chunks of %s", stored->path, stored->name);
-    return STATUS_OK;
+    return H5_TRIED(H5Pset_chunk_cache(access, (size_t)slots, (size_t)bytes, 0),
+                    "%s: no memory for chunks of %s", stored->path, stored->name);
 }
 
 static status_t stored_open_dataset(const struct noting *noting, int is_source, int is_beside)

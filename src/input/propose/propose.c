@@ -550,9 +550,9 @@ static status_t propose_see_object(const struct h5_found *found, void *context, 
     TRY(found->type == H5O_TYPE_DATASET
             ? propose_see_dataset(p, object, found->path, &of.is_of_data)
             : STATUS_OK);
-    H5_TRY(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, propose_see_attribute, &of),
-           "%s: attributes of /%s cannot be listed", p->path, found->path);
-    return STATUS_OK;
+    return H5_TRIED(
+        H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, propose_see_attribute, &of),
+        "%s: attributes of /%s cannot be listed", p->path, found->path);
 }
 
 status_t propose_layout(const char *path, struct text *attributes, struct text *job)

@@ -274,8 +274,7 @@ static status_t h5_make_dataset(hid_t file, const char *name, hid_t type, int ra
     H5_TRY(H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER), "dataset %s cannot be planned", name);
     H5_TRY(H5Pset_obj_track_times(plist, 0), "dataset %s cannot be planned", name);
     *out = H5Dcreate2(file, name, type, space, H5P_DEFAULT, plist, H5P_DEFAULT);
-    H5_TRY(*out, "dataset %s cannot be made", name);
-    return STATUS_OK;
+    return H5_TRIED(*out, "dataset %s cannot be made", name);
 }
 
 status_t h5_create_dataset(hid_t file, const char *name, hid_t type, int rank, const hsize_t *dims,
@@ -304,9 +303,8 @@ status_t h5_place_last(hid_t file, const char *name)
     /* The first write gives a dataset its place. */
     REQUIRE(H5Tget_size(type) <= sizeof nothing, STATUS_DATA, "dataset %s is of large elements",
             name);
-    H5_TRY(H5Dwrite(dataset, type, to, from, H5P_DEFAULT, nothing), "dataset %s gets no place",
-           name);
-    return STATUS_OK;
+    return H5_TRIED(H5Dwrite(dataset, type, to, from, H5P_DEFAULT, nothing),
+                    "dataset %s gets no place", name);
 }
 
 haddr_t h5_offset(hid_t dataset)
@@ -436,16 +434,15 @@ status_t h5_dataset_read(const struct h5_dataset *dataset, const char *where, co
             where, name, (unsigned long long)dataset->count, (unsigned long long)count);
     TRY(h5_refuse_external(dataset->id, where, name));
     TRY(h5_require_whole(dataset, where, name, type, out));
-    H5_TRY(h5_values_read(dataset, type, out), "%s: %s cannot be read", where, name);
-    return STATUS_OK;
+    return H5_TRIED(h5_values_read(dataset, type, out), "%s: %s cannot be read", where, name);
 }
 
 status_t h5_type_as(hid_t memory, const char *where, const char *member, hid_t *out)
 {
     *out = member ? H5Tcreate(H5T_COMPOUND, H5Tget_size(memory)) : H5Tcopy(memory);
     H5_TRY(*out, "%s: a type cannot be made", where);
-    H5_TRY(member ? H5Tinsert(*out, member, 0, memory) : 0, "%s: a type cannot be made", where);
-    return STATUS_OK;
+    return H5_TRIED(member ? H5Tinsert(*out, member, 0, memory) : 0, "%s: a type cannot be made",
+                    where);
 }
 
 /* HDF5 crashes on members that are outside of their compound. */
@@ -648,8 +645,7 @@ status_t h5_put_number(hid_t object, const char *name, hid_t type, const void *v
         attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     }
     H5_TRY(attribute, "attribute %s cannot be made", name);
-    H5_TRY(H5Awrite(attribute, type, value), "attribute %s cannot be written", name);
-    return STATUS_OK;
+    return H5_TRIED(H5Awrite(attribute, type, value), "attribute %s cannot be written", name);
 }
 
 status_t h5_put_text(hid_t object, const char *name, const char *value)

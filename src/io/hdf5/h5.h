@@ -9,10 +9,11 @@
 #include <hdf5.h>
 #include <stdint.h>
 
-/* Calls HDF5, and fails as h5_fail() with the printf-like context when the call gives a negative
- * number. */
-#define H5_TRY(call, ...) TRY((call) < 0 ? h5_fail(__VA_ARGS__) : STATUS_OK)
-#define H5_TRY_OUT(call, ...) TRY_OUT((call) < 0 ? h5_fail(__VA_ARGS__) : STATUS_OK)
+/* Call HDF5, and fail as h5_fail() with the printf-like context when the call gives a negative
+ * number; H5_TRIED() gives the status. */
+#define H5_TRIED(call, ...) ((call) < 0 ? h5_fail(__VA_ARGS__) : STATUS_OK)
+#define H5_TRY(call, ...) TRY(H5_TRIED(call, __VA_ARGS__))
+#define H5_TRY_OUT(call, ...) TRY_OUT(H5_TRIED(call, __VA_ARGS__))
 
 /* Records a failure of HDF5 with the printf-like context and HDF5's own innermost reason. Returns
  * NO_SPACE (disk or quota full), DEVICE (memory, open files) or DATA; if a cause is recorded

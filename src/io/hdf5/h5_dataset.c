@@ -32,8 +32,8 @@ status_t h5_dataset_read_part(const struct h5_dataset *dataset, const hsize_t *s
     va_end(args);
     H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL), "%s cannot be read",
            what);
-    H5_TRY(H5Dread(dataset->id, type, memory, space, H5P_DEFAULT, out), "%s cannot be read", what);
-    return STATUS_OK;
+    return H5_TRIED(H5Dread(dataset->id, type, memory, space, H5P_DEFAULT, out),
+                    "%s cannot be read", what);
 }
 
 status_t h5_pair_type(hid_t stored, hid_t number, const char *where, hid_t *out)
@@ -83,16 +83,14 @@ static herr_t h5_names_attribute(hid_t object, const char *name, const H5A_info_
 
 status_t h5_list_attributes(hid_t object, const char *where, const char *name, struct h5_names *out)
 {
-    H5_TRY(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, h5_names_attribute, out),
-           "%s: attributes of %s cannot be listed", where, name);
-    return STATUS_OK;
+    return H5_TRIED(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, h5_names_attribute, out),
+                    "%s: attributes of %s cannot be listed", where, name);
 }
 
 status_t h5_list_links(hid_t group, const char *where, const char *name, struct h5_names *out)
 {
-    H5_TRY(h5_iterate_links(group, h5_names_link, out), "%s: what %s contains cannot be listed",
-           where, name);
-    return STATUS_OK;
+    return H5_TRIED(h5_iterate_links(group, h5_names_link, out),
+                    "%s: what %s contains cannot be listed", where, name);
 }
 
 static status_t h5_names_found(const struct h5_found *found, void *context, int *is_enough)
@@ -164,8 +162,7 @@ status_t h5_places_open(const char *path, haddr_t address, h5_places_t **out)
     places->file = places->dataset = -1;
     TRY(h5_file_read(path, &places->seen, &places->file));
     places->dataset = h5_open_address(places->file, address);
-    H5_TRY(places->dataset, "%s: its dataset cannot be opened", path);
-    return STATUS_OK;
+    return H5_TRIED(places->dataset, "%s: its dataset cannot be opened", path);
 }
 
 void h5_places_close(h5_places_t *places)
@@ -233,9 +230,8 @@ static status_t h5_read_lists(hid_t dataset, const char *name, const char *attri
                 values->count > (uint64_t)dim && values->count <= H5S_MAX_RANK,
             STATUS_DATA, "%s: %s is not what HDF5 writes", name, attribute);
     TRY(memory_zeroed((size_t)values->count, element_bytes, attribute, &out->elements));
-    H5_TRY(h5_values_read(values, values->type, out->elements), "%s: %s cannot be read", name,
-           attribute);
-    return STATUS_OK;
+    return H5_TRIED(h5_values_read(values, values->type, out->elements), "%s: %s cannot be read",
+                    name, attribute);
 }
 
 /* An object to be found by its address, and its path. */
@@ -324,18 +320,17 @@ status_t h5_get_label(hid_t dataset, const char *name, int dim, char out[H5_SCAL
 
 status_t h5_make_scale(hid_t dataset, const char *name)
 {
-    H5_TRY(H5DSset_scale(dataset, name), "%s cannot be made a scale", name);
-    return STATUS_OK;
+    return H5_TRIED(H5DSset_scale(dataset, name), "%s cannot be made a scale", name);
 }
 
 status_t h5_attach_scale(hid_t dataset, hid_t scale, const char *name, int dim)
 {
-    H5_TRY(H5DSattach_scale(dataset, scale, (unsigned)dim), "scale %s cannot be attached", name);
-    return STATUS_OK;
+    return H5_TRIED(H5DSattach_scale(dataset, scale, (unsigned)dim), "scale %s cannot be attached",
+                    name);
 }
 
 status_t h5_put_label(hid_t dataset, int dim, const char *label)
 {
-    H5_TRY(H5DSset_label(dataset, (unsigned)dim, label), "dimension %s cannot be labelled", label);
-    return STATUS_OK;
+    return H5_TRIED(H5DSset_label(dataset, (unsigned)dim, label), "dimension %s cannot be labelled",
+                    label);
 }

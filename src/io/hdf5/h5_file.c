@@ -363,8 +363,7 @@ status_t h5_file_create_aligned(int fd, const char *path, enum mark mark, hsize_
     /* The root group would contain the time at which it was made. */
     H5_TRY(H5Pset_obj_track_times(create, 0), "%s cannot be planned", name);
     *out = H5Fcreate(name, H5F_ACC_TRUNC, create, access);
-    H5_TRY(*out, "%s cannot be created", name);
-    return STATUS_OK;
+    return H5_TRIED(*out, "%s cannot be created", name);
 }
 
 status_t h5_file_create(int fd, const char *path, enum mark mark, hid_t *out)
@@ -383,8 +382,7 @@ static status_t h5_file_open_as(int fd, const char *path, unsigned flags, struct
         h5_allow_cut(access);
     }
     *out = H5Fopen(path, flags, access);
-    H5_TRY(*out, "%s cannot be opened", path);
-    return STATUS_OK;
+    return H5_TRIED(*out, "%s cannot be opened", path);
 }
 
 status_t h5_file_change(int fd, const char *path, hid_t *out)

@@ -59,10 +59,9 @@ static status_t h5_walk_push(struct walk *walk, hid_t given)
     TRY(memory_grow(walk->count, sizeof *walk->levels, "groups in groups", &walk->levels));
     struct level *level = &walk->levels[walk->count++];
     *level = (struct level){.group = h5_move(&group), .path = walk->path.length};
-    H5_TRY(h5_iterate_links(level->group, h5_walk_list, &level->links),
-           "%s: what /%s contains cannot be listed", walk->where,
-           walk->path.data ? walk->path.data : "");
-    return STATUS_OK;
+    return H5_TRIED(h5_iterate_links(level->group, h5_walk_list, &level->links),
+                    "%s: what /%s contains cannot be listed", walk->where,
+                    walk->path.data ? walk->path.data : "");
 }
 
 static void h5_walk_pop(struct walk *walk)
