@@ -46,6 +46,11 @@
         end(block);                                                                                \
     }
 SCOPED_END_ANY(free)
+static inline void free_two(void *two) /* an array of two pointers */
+{
+    free_at(two);
+    free_at((void **)two + 1);
+}
 
 /* Returns the status of the call if it is not OK. */
 #define TRY(call)                                                                                  \

@@ -506,20 +506,14 @@ status_t dedisperse_plan_create(const struct job *job, uint32_t number, const st
 /* Lists them likewise, one a line. Fails with DEVICE (memory). */
 static status_t ifs_list(const struct product_spec *spec, char **out)
 {
-    status_t st = STATUS_OK;
-    struct text lines = {0};
-    char **names = NULL;
-    uint32_t count = 0;
-    TRY_OUT(ifs_name(spec, &names, &count));
-    for (uint32_t i = 0; i < count; i++) {
-        TRY_OUT(text_add_line(&lines, names[i]));
+    SCOPED(text_free) struct text lines = {0};
+    SCOPED(h5_names_free) struct h5_names ifs = {0};
+    TRY(ifs_name(spec, &ifs));
+    for (size_t i = 0; i < ifs.count; i++) {
+        TRY(text_add_line(&lines, ifs.names[i]));
     }
-    *out = lines.data;
-    lines.data = NULL;
-out:
-    text_free(&lines);
-    text_free_list(names, count);
-    return st;
+    *out = memory_move(&lines.data);
+    return STATUS_OK;
 }
 
 status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t product,

@@ -135,10 +135,11 @@ static status_t groups_gather(struct linking *l, size_t count, struct burst_grou
 status_t burst_groups_find(const struct burst *bursts, size_t count, const uint32_t *spans,
                            uint32_t ndms, struct burst_group **out, size_t *ngroups)
 {
-    status_t st = STATUS_OK;
-    struct linking l = {.bursts = bursts, .spans = spans, .ndms = ndms};
-    TRY_OUT(memory_zeroed(count, sizeof *l.of, "candidates", &l.of));
-    TRY_OUT(memory_zeroed((size_t)ndms + 1, sizeof *l.begins, "candidates", &l.begins));
+    SCOPED(free_at) size_t *of = NULL;
+    SCOPED(free_at) size_t *begins = NULL;
+    TRY(memory_zeroed(count, sizeof *of, "candidates", &of));
+    TRY(memory_zeroed((size_t)ndms + 1, sizeof *begins, "candidates", &begins));
+    struct linking l = {bursts, of, begins, spans, ndms};
     for (size_t i = 0; i < count; i++) {
         l.of[i] = i;
         l.begins[bursts[i].dm + 1]++;
@@ -147,11 +148,7 @@ status_t burst_groups_find(const struct burst *bursts, size_t count, const uint3
         l.begins[dm + 1] += l.begins[dm];
     }
     groups_link_all(&l, count);
-    TRY_OUT(groups_gather(&l, count, out, ngroups));
-out:
-    free(l.of);
-    free(l.begins);
-    return st;
+    return groups_gather(&l, count, out, ngroups);
 }
 
 /* Positive floats are ordered as the integers that their bits are. */

@@ -142,14 +142,13 @@ static status_t compare_attribute_number(struct comparison *comparison, const st
 static status_t compare_attribute(struct comparison *comparison, const struct pair *pair,
                                   const char *name)
 {
-    status_t st = STATUS_OK;
-    hid_t attributes[2] = {-1, -1};
-    hid_t types[2] = {-1, -1};
-    hid_t spaces[2] = {-1, -1};
+    SCOPED(h5_close_two) hid_t attributes[2] = {-1, -1};
+    SCOPED(h5_close_two) hid_t types[2] = {-1, -1};
+    SCOPED(h5_close_two) hid_t spaces[2] = {-1, -1};
     for (int i = 0; i < 2; i++) {
         attributes[i] = H5Aopen(i ? pair->expected : pair->found, name, H5P_DEFAULT);
-        H5_TRY_OUT(attributes[i], "%s: attribute %s of %s cannot be opened", comparison->path, name,
-                   pair->name);
+        H5_TRY(attributes[i], "%s: attribute %s of %s cannot be opened", comparison->path, name,
+               pair->name);
         types[i] = H5Aget_type(attributes[i]);
         spaces[i] = H5Aget_space(attributes[i]);
     }
@@ -157,20 +156,14 @@ static status_t compare_attribute(struct comparison *comparison, const struct pa
     if (H5Tget_class(types[0]) != H5Tget_class(types[1]) ||
         H5Sextent_equal(spaces[0], spaces[1]) <= 0 ||
         (!is_text && H5Tequal(types[0], types[1]) <= 0)) {
-        TRY_OUT(compare_differ(comparison, "attribute %s of %s is of another type or shape", name,
-                               pair->name));
+        TRY(compare_differ(comparison, "attribute %s of %s is of another type or shape", name,
+                           pair->name));
     } else if (is_text && H5Sget_simple_extent_npoints(spaces[1]) == 1) {
-        TRY_OUT(compare_attribute_text(comparison, pair, name));
+        TRY(compare_attribute_text(comparison, pair, name));
     } else if (compare_is_number(types[1])) {
-        TRY_OUT(compare_attribute_number(comparison, pair, name, types[1]));
+        TRY(compare_attribute_number(comparison, pair, name, types[1]));
     }
-out:
-    for (int i = 0; i < 2; i++) {
-        h5_close(spaces[i]);
-        h5_close(types[i]);
-        h5_close(attributes[i]);
-    }
-    return st;
+    return STATUS_OK;
 }
 
 /* Compares a block of numbers; reports only the first difference. */
@@ -203,13 +196,11 @@ static status_t compare_block(struct comparison *comparison, const struct pair *
 /* The datasets' values in the order in which they are, some rows at a time. */
 static status_t compare_values(struct comparison *comparison, const struct pair *pair)
 {
-    status_t st = STATUS_OK;
     hsize_t start[H5S_MAX_RANK] = {0};
     hsize_t size[H5S_MAX_RANK] = {0};
-    char *blocks[2] = {NULL, NULL};
-    hid_t memory = -1;
-    hid_t type = H5Dget_type(pair->expected);
-    hid_t space = H5Dget_space(pair->expected);
+    SCOPED(free_two) char *blocks[2] = {NULL, NULL};
+    SCOPED(h5_close_at) hid_t type = H5Dget_type(pair->expected);
+    SCOPED(h5_close_at) hid_t space = H5Dget_space(pair->expected);
     int rank = H5Sget_simple_extent_dims(space, size, NULL);
     hid_t as = compare_is_number(type) ? H5T_NATIVE_DOUBLE : type;
     hsize_t total = rank > 0 ? size[0] : 1;
@@ -220,31 +211,23 @@ static status_t compare_values(struct comparison *comparison, const struct pair 
     hsize_t rows = max_u64(BLOCK / max_u64(row, 1), 1);
     for (; start[0] < total; start[0] += rows) {
         size[0] = min_u64(rows, total - start[0]);
-        memory = H5Screate_simple(rank, size, NULL);
+        SCOPED(h5_close_at) hid_t memory = H5Screate_simple(rank, size, NULL);
         if (rank > 0) {
             H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL);
         }
         for (int i = 0; i < 2; i++) {
             if (!blocks[i]) {
-                TRY_OUT(memory_zeroed(size[0] * row, H5Tget_size(as), pair->name, &blocks[i]));
+                TRY(memory_zeroed(size[0] * row, H5Tget_size(as), pair->name, &blocks[i]));
             }
-            H5_TRY_OUT(H5Dread(i ? pair->expected : pair->found, as, memory, space, H5P_DEFAULT,
-                               blocks[i]),
-                       "%s: %s%s cannot be read", comparison->path, i ? "what must be in " : "",
-                       pair->name);
+            H5_TRY(H5Dread(i ? pair->expected : pair->found, as, memory, space, H5P_DEFAULT,
+                           blocks[i]),
+                   "%s: %s%s cannot be read", comparison->path, i ? "what must be in " : "",
+                   pair->name);
         }
-        h5_close(memory);
-        memory = -1;
-        TRY_OUT(compare_block(comparison, pair, type, start[0] * row, size[0] * row, blocks[0],
-                              blocks[1]));
+        TRY(compare_block(comparison, pair, type, start[0] * row, size[0] * row, blocks[0],
+                          blocks[1]));
     }
-out:
-    free(blocks[0]);
-    free(blocks[1]);
-    h5_close(memory);
-    h5_close(space);
-    h5_close(type);
-    return st;
+    return STATUS_OK;
 }
 
 /* CRCs of all else: added when all is there. */
@@ -363,70 +346,56 @@ static status_t compare_describe_dimension(hid_t dataset, const char *name, int 
 
 static status_t compare_dimensions(struct comparison *comparison, const struct pair *pair, int rank)
 {
-    status_t st = STATUS_OK;
-    struct text words[2] = {{0}, {0}};
+    SCOPED(text_free) struct text found = {0};
+    SCOPED(text_free) struct text expected = {0};
     for (int i = 0; i < rank; i++) {
-        words[0].length = 0;
-        words[1].length = 0;
-        TRY_OUT(compare_describe_dimension(pair->found, pair->name, i, &words[0]));
-        TRY_OUT(compare_describe_dimension(pair->expected, pair->name, i, &words[1]));
-        if (strcmp(words[0].data, words[1].data) != 0) {
-            TRY_OUT(compare_differ(comparison, "dimension %d of %s is %.80s, expected %.80s", i,
-                                   pair->name, words[0].data, words[1].data));
+        found.length = 0;
+        expected.length = 0;
+        TRY(compare_describe_dimension(pair->found, pair->name, i, &found));
+        TRY(compare_describe_dimension(pair->expected, pair->name, i, &expected));
+        if (strcmp(found.data, expected.data) != 0) {
+            TRY(compare_differ(comparison, "dimension %d of %s is %.80s, expected %.80s", i,
+                               pair->name, found.data, expected.data));
         }
     }
-out:
-    text_free(&words[0]);
-    text_free(&words[1]);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t compare_datasets(struct comparison *comparison, const struct pair *pair)
 {
-    status_t st = STATUS_OK;
+    SCOPED(h5_close_two)
     hid_t spaces[2] = {H5Dget_space(pair->found), H5Dget_space(pair->expected)};
-    hid_t types[2] = {H5Dget_type(pair->found), H5Dget_type(pair->expected)};
+    SCOPED(h5_close_two) hid_t types[2] = {H5Dget_type(pair->found), H5Dget_type(pair->expected)};
     /* Values of these come with the rows. */
     int is_later = place_is_of(pair->name + 1) || strcmp(pair->name + 1, comparison->rows) == 0;
     if (H5Sextent_equal(spaces[0], spaces[1]) <= 0 || H5Tequal(types[0], types[1]) <= 0) {
-        TRY_OUT(compare_differ(comparison, "%s is of another type or shape", pair->name));
+        TRY(compare_differ(comparison, "%s is of another type or shape", pair->name));
     } else {
-        TRY_OUT(compare_dimensions(comparison, pair, H5Sget_simple_extent_ndims(spaces[1])));
-        TRY_OUT(is_later ? STATUS_OK : compare_values(comparison, pair));
+        TRY(compare_dimensions(comparison, pair, H5Sget_simple_extent_ndims(spaces[1])));
+        TRY(is_later ? STATUS_OK : compare_values(comparison, pair));
     }
-out:
-    for (int i = 0; i < 2; i++) {
-        h5_close(spaces[i]);
-        h5_close(types[i]);
-    }
-    return st;
+    return STATUS_OK;
 }
 
 /* Compares an object that both groups have. */
 static status_t compare_object(struct comparison *comparison, const struct pair *group,
                                const char *name)
 {
-    status_t st = STATUS_OK;
-    char *path = NULL;
-    struct pair pair = {-1, -1, NULL};
-    TRY_OUT(memory_format(&path, "%s/%s", strcmp(group->name, "/") == 0 ? "" : group->name, name));
-    pair.name = path;
-    pair.found = H5Oopen(group->found, name, H5P_DEFAULT);
-    H5_TRY_OUT(pair.found, "%s: %s cannot be opened", comparison->path, pair.name);
-    pair.expected = H5Oopen(group->expected, name, H5P_DEFAULT);
-    H5_TRY_OUT(pair.expected, "what %s must be cannot be opened", pair.name);
+    SCOPED(free_at) char *path = NULL;
+    TRY(memory_format(&path, "%s/%s", strcmp(group->name, "/") == 0 ? "" : group->name, name));
+    SCOPED(h5_close_at) hid_t found = H5Oopen(group->found, name, H5P_DEFAULT);
+    H5_TRY(found, "%s: %s cannot be opened", comparison->path, path);
+    SCOPED(h5_close_at) hid_t expected = H5Oopen(group->expected, name, H5P_DEFAULT);
+    H5_TRY(expected, "what %s must be cannot be opened", path);
+    const struct pair pair = {found, expected, path};
     if (H5Iget_type(pair.found) != H5Iget_type(pair.expected)) {
-        TRY_OUT(compare_differ(comparison, "%s is another kind of object", pair.name));
+        TRY(compare_differ(comparison, "%s is another kind of object", pair.name));
     } else {
-        TRY_OUT(compare_all(comparison, &pair, 0));
-        TRY_OUT(H5Iget_type(pair.expected) == H5I_GROUP ? compare_all(comparison, &pair, 1)
-                                                        : compare_datasets(comparison, &pair));
+        TRY(compare_all(comparison, &pair, 0));
+        TRY(H5Iget_type(pair.expected) == H5I_GROUP ? compare_all(comparison, &pair, 1)
+                                                    : compare_datasets(comparison, &pair));
     }
-out:
-    h5_close(pair.found);
-    h5_close(pair.expected);
-    free(path);
-    return st;
+    return STATUS_OK;
 }
 
 /* Makes what the product must say. A file in no folder, of which only what is written takes memory:

@@ -95,28 +95,20 @@ static status_t contents_value_add_number(hid_t type, char kind, struct text *ou
     return text_add(out, "%c%c%zu", order, kind, size);
 }
 
+SCOPED_END_ANY(H5free_memory)
+
 static status_t contents_value_add_members(hid_t type, struct text *out)
 {
-    status_t st = STATUS_OK;
     int count = H5Tget_nmembers(type);
-    char *name = NULL;
-    hid_t member = -1;
-    TRY_OUT(text_add(out, "{"));
+    TRY(text_add(out, "{"));
     for (int i = 0; i < count; i++) {
-        name = H5Tget_member_name(type, (unsigned)i);
-        member = H5Tget_member_type(type, (unsigned)i);
-        H5_TRY_OUT(member, "a type cannot be read");
-        TRY_OUT(text_add(out, "%s%s: ", i ? ", " : "", name ? name : ""));
-        TRY_OUT(contents_value_add_type(member, out));
-        h5_close(member);
-        member = -1;
-        H5free_memory(memory_move(&name));
+        SCOPED(H5free_memory_at) char *name = H5Tget_member_name(type, (unsigned)i);
+        SCOPED(h5_close_at) hid_t member = H5Tget_member_type(type, (unsigned)i);
+        H5_TRY(member, "a type cannot be read");
+        TRY(text_add(out, "%s%s: ", i ? ", " : "", name ? name : ""));
+        TRY(contents_value_add_type(member, out));
     }
-    TRY_OUT(text_add(out, "}"));
-out:
-    h5_close(member);
-    H5free_memory(name);
-    return st;
+    return text_add(out, "}");
 }
 
 static status_t contents_value_add_type(hid_t type, struct text *out)
@@ -281,16 +273,14 @@ static status_t contents_read_piece(void *context, uint32_t thread, uint64_t num
 static status_t contents_value_read(int fd, const char *where, uint64_t offset, uint64_t bytes,
                                     uint32_t *crc)
 {
-    status_t st = STATUS_OK;
-    struct contents_reading reading = {.fd = fd, .where = where, .offset = offset, .bytes = bytes};
+    SCOPED(free_at) char *pieces = NULL;
     uint64_t count = ceil_div_u64(bytes, PIECE_BYTES);
     uint32_t threads = (uint32_t)max_u64(min_u64(count, MOST_THREADS), 1);
-    TRY_OUT(memory_zeroed(threads, PIECE_BYTES, where, &reading.pieces));
-    TRY_OUT(pool_try_each(threads, count, contents_read_piece, &reading));
+    TRY(memory_zeroed(threads, PIECE_BYTES, where, &pieces));
+    struct contents_reading reading = {fd, where, offset, bytes, .pieces = pieces};
+    TRY(pool_try_each(threads, count, contents_read_piece, &reading));
     *crc = crc_times(*crc, crc_power(bytes)) ^ (uint32_t)reading.sum;
-out:
-    free(reading.pieces);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t contents_of_dataset(hid_t dataset, const char *where, int fd, uint32_t *out)
@@ -374,21 +364,19 @@ static status_t contents_settle(const struct contents *contents, status_t st, st
 
 static status_t contents_attributes(struct contents *contents, hid_t object, const char *name)
 {
-    status_t st = STATUS_OK;
-    struct h5_names attributes = {0};
-    TRY_OUT(h5_list_attributes(object, contents->path, name, &attributes));
+    SCOPED(h5_names_free) struct h5_names attributes = {0};
+    TRY(h5_list_attributes(object, contents->path, name, &attributes));
     for (size_t i = 0; i < attributes.count; i++) {
         struct item *item = NULL;
-        TRY_OUT(contents_add(contents, name, attributes.names[i], &item));
+        TRY(contents_add(contents, name, attributes.names[i], &item));
         apart_at("%s: %s", contents->path, item->name);
         if (contents->fd >= 0) {
-            st = contents_of_attribute(object, attributes.names[i], item->name, &item->crc);
-            TRY_OUT(contents_settle(contents, st, item));
+            status_t st =
+                contents_of_attribute(object, attributes.names[i], item->name, &item->crc);
+            TRY(contents_settle(contents, st, item));
         }
     }
-out:
-    text_free_list(attributes.names, attributes.count);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t contents_dataset(struct contents *contents, hid_t dataset, const char *name)
@@ -407,22 +395,16 @@ static status_t contents_dataset(struct contents *contents, hid_t dataset, const
 
 static status_t contents_object(struct contents *contents, const char *name)
 {
-    status_t st = STATUS_OK;
     apart_at("%s: %s", contents->path, name);
-    hid_t object = H5Oopen(contents->file, name, H5P_DEFAULT);
+    SCOPED(h5_close_at) hid_t object = H5Oopen(contents->file, name, H5P_DEFAULT);
     struct item *item = NULL;
     if (object < 0) {
-        TRY_OUT(contents_add(contents, name, NULL, &item));
-        st = h5_fail("%s: %s cannot be opened", contents->path, name);
-        TRY_OUT(contents_settle(contents, st, item));
-        goto out;
+        TRY(contents_add(contents, name, NULL, &item));
+        status_t st = h5_fail("%s: %s cannot be opened", contents->path, name);
+        return contents_settle(contents, st, item);
     }
-    TRY_OUT(H5Iget_type(object) == H5I_DATASET ? contents_dataset(contents, object, name)
-                                               : STATUS_OK);
-    TRY_OUT(contents_attributes(contents, object, name));
-out:
-    h5_close(object);
-    return st;
+    TRY(H5Iget_type(object) == H5I_DATASET ? contents_dataset(contents, object, name) : STATUS_OK);
+    return contents_attributes(contents, object, name);
 }
 
 /* Lists all objects, in the order of names. */

@@ -54,24 +54,22 @@ static status_t flag_count_piece(void *context, uint32_t thread, uint64_t piece)
 status_t product_count_flags(const char *path, const struct product_place *place, uint64_t cells,
                              struct product_flags *out)
 {
-    status_t st = STATUS_OK;
-    struct flag_counting counting = {.path = path, .place = place, .cells = cells, .fd = -1};
+    SCOPED(free_at) unsigned char *flags = NULL;
+    SCOPED(free_at) float *kurtosis = NULL;
+    SCOPED(file_close_at) int fd = -1;
     uint64_t pieces = ceil_div_u64(cells, PIECE);
     uint32_t threads = (uint32_t)min_u64(pieces, MOST_THREADS);
     *out = (struct product_flags){0, 0, 0, 0};
     if (place->flags_offset == 0 || cells == 0) {
         return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed((size_t)threads * PIECE, 1, "flags", &counting.flags));
-    TRY_OUT(memory_zeroed((size_t)threads * PIECE, sizeof(float), "kurtosis", &counting.kurtosis));
-    TRY_OUT(file_open_read(path, &counting.fd));
-    TRY_OUT(pool_try_each(threads, pieces, flag_count_piece, &counting));
+    TRY(memory_zeroed((size_t)threads * PIECE, 1, "flags", &flags));
+    TRY(memory_zeroed((size_t)threads * PIECE, sizeof(float), "kurtosis", &kurtosis));
+    TRY(file_open_read(path, &fd));
+    struct flag_counting counting = {path, place, cells, fd, flags, kurtosis, .unknown = 0};
+    TRY(pool_try_each(threads, pieces, flag_count_piece, &counting));
     *out = (struct product_flags){cells, counting.flagged, counting.by_kurtosis, counting.unknown};
-out:
-    file_close(counting.fd);
-    free(counting.flags);
-    free(counting.kurtosis);
-    return st;
+    return STATUS_OK;
 }
 
 static const char kurtosis_convention[] =
@@ -132,14 +130,10 @@ struct time_axis flagged_time(const struct product_spec *spec)
 
 static status_t flagged_put_ifs(hid_t file, const char *name, const struct product_spec *plain)
 {
-    status_t st = STATUS_OK;
-    char **names = NULL;
-    uint32_t count = 0;
-    TRY_OUT(ifs_name(plain, &names, &count));
-    TRY_OUT(parts_scale_texts(file, name, names, count, "station/beam/polarisation of a cell"));
-out:
-    text_free_list(names, count);
-    return st;
+    SCOPED(h5_names_free) struct h5_names ifs = {0};
+    TRY(ifs_name(plain, &ifs));
+    return parts_scale_texts(file, name, ifs.names, (uint32_t)ifs.count,
+                             "station/beam/polarisation of a cell");
 }
 
 static status_t flagged_put_frequencies(hid_t file, const char *name,
@@ -169,13 +163,12 @@ static status_t flagged_put_limits(hid_t kurtosis, const struct product_spec *sp
 
 status_t flagged_put(hid_t file, const struct product_spec *spec, const char *ifs)
 {
-    status_t st = STATUS_OK;
     const struct product_spec plain = flagged_plain(spec);
     const char *const scales[] = {flagged_cells(spec) == 1 ? "time" : "cell_time",
                                   ifs_are_combined(spec) ? "cell_if" : ifs,
                                   spec->average == 1 ? "frequency" : "cell_frequency"};
     static const char *const labels[] = {"cell", "cell_if", "cell_frequency"};
-    hid_t data[2] = {-1, -1};
+    SCOPED(h5_close_two) hid_t data[2] = {-1, -1};
     uint64_t times = spec->rows * flagged_cells(spec);
     struct parts_set set = {"flags",
                             H5T_STD_U8LE,
@@ -183,30 +176,27 @@ status_t flagged_put(hid_t file, const struct product_spec *spec, const char *if
                             {times, flagged_ifs(spec), flagged_channels(spec)},
                             .long_name = "why a cell was left out; 0: it was not"};
     if (flagged_cells(spec) > 1) { /* known before there are any rows */
-        TRY_OUT(parts_scale_steps(file, scales[0], flagged_time(spec), times, "s",
-                                  "centre of the samples that make the spectra of a cell, seconds "
-                                  "after sample 0 of the observation"));
+        TRY(parts_scale_steps(file, scales[0], flagged_time(spec), times, "s",
+                              "centre of the samples that make the spectra of a cell, seconds "
+                              "after sample 0 of the observation"));
     }
-    TRY_OUT(ifs_are_combined(spec) ? flagged_put_ifs(file, scales[1], &plain) : STATUS_OK);
-    TRY_OUT(spec->average > 1 ? flagged_put_frequencies(file, scales[2], &plain) : STATUS_OK);
-    TRY_OUT(parts_make(file, &set, &data[0]));
-    TRY_OUT(h5_put_text(data[0], "flags_convention", flags_convention));
+    TRY(ifs_are_combined(spec) ? flagged_put_ifs(file, scales[1], &plain) : STATUS_OK);
+    TRY(spec->average > 1 ? flagged_put_frequencies(file, scales[2], &plain) : STATUS_OK);
+    TRY(parts_make(file, &set, &data[0]));
+    TRY(h5_put_text(data[0], "flags_convention", flags_convention));
     if (spec->flag.has_kurtosis) {
         set.name = "kurtosis";
         set.type = H5T_IEEE_F32LE;
         set.units = "1";
         set.long_name = "spectral kurtosis of a cell";
-        TRY_OUT(parts_make(file, &set, &data[1]));
-        TRY_OUT(flagged_put_limits(data[1], spec));
+        TRY(parts_make(file, &set, &data[1]));
+        TRY(flagged_put_limits(data[1], spec));
     }
     for (int i = 0; i < (spec->flag.has_kurtosis ? 2 : 1); i++) {
-        TRY_OUT(h5_put_u64(data[i], "flag_spectra", spec->flag.spectra));
+        TRY(h5_put_u64(data[i], "flag_spectra", spec->flag.spectra));
         for (unsigned dim = 0; dim < 3; dim++) {
-            TRY_OUT(parts_attach(file, data[i], scales[dim], dim, labels[dim]));
+            TRY(parts_attach(file, data[i], scales[dim], dim, labels[dim]));
         }
     }
-out:
-    h5_close(data[0]);
-    h5_close(data[1]);
-    return st;
+    return STATUS_OK;
 }

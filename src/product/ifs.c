@@ -55,64 +55,53 @@ static status_t ifs_add_own(const struct product_spec *spec, char *const *pols, 
                : text_add(out, "%s", stokes[i]);
 }
 
-status_t ifs_name(const struct product_spec *spec, char ***out, uint32_t *count)
+status_t ifs_name(const struct product_spec *spec, struct h5_names *out)
 {
-    status_t st = STATUS_OK;
-    static const enum axis axes[] = {AXIS_STATION, AXIS_BEAM, AXIS_POL};
+    static const enum axis axes[] = {AXIS_STATION, AXIS_BEAM};
     const struct archive *archive = spec->archive;
-    char **names[3] = {NULL};
-    char **ifs = NULL;
+    SCOPED(h5_names_free) struct h5_names stations = {0};
+    SCOPED(h5_names_free) struct h5_names beams = {0};
+    SCOPED(h5_names_free) struct h5_names pols = {0};
+    const struct h5_names *const antennas[] = {&stations, &beams};
+    SCOPED(text_free) struct text text = {0};
     uint32_t total = ifs_count(spec);
     uint32_t each = ifs_of_antenna(spec);
-    uint32_t beams = ifs_antennas(spec, AXIS_BEAM);
+    uint32_t nbeams = ifs_antennas(spec, AXIS_BEAM);
     const int is_summed[] = {spec->combine.sums_stations, spec->combine.sums_beams};
-    struct text text = {0};
-    for (int i = 0; i < 3; i++) {
-        TRY_OUT(parts_name_axis(archive, axes[i], &names[i]));
-    }
-    TRY_OUT(memory_zeroed(total, sizeof *ifs, "names", &ifs));
+    TRY(parts_name_axis(archive, AXIS_STATION, &stations));
+    TRY(parts_name_axis(archive, AXIS_BEAM, &beams));
+    TRY(parts_name_axis(archive, AXIS_POL, &pols));
+    TRY(memory_zeroed(total, sizeof *out->names, "names", &out->names));
+    out->count = total;
     for (uint32_t at = 0; at < total; at++) {
-        const uint32_t index[] = {at / each / beams, at / each % beams};
+        const uint32_t index[] = {at / each / nbeams, at / each % nbeams};
         text.length = 0;
         for (int i = 0; i < 2; i++) {
             if (archive->present[axes[i]] && !is_summed[i]) {
-                TRY_OUT(text_add(&text, "%s/", names[i][index[i]]));
+                TRY(text_add(&text, "%s/", antennas[i]->names[index[i]]));
             }
         }
-        TRY_OUT(ifs_add_own(spec, names[2], at % each, &text));
-        TRY_OUT(memory_text(text.data, &ifs[at]));
+        TRY(ifs_add_own(spec, pols.names, at % each, &text));
+        TRY(memory_text(text.data, &out->names[at]));
     }
-    *out = ifs;
-    *count = total;
-    ifs = NULL;
-out:
-    for (int i = 0; i < 3; i++) {
-        text_free_list(names[i], names[i] ? archive->nselected[axes[i]] : 0);
-    }
-    text_free_list(ifs, total);
-    text_free(&text);
-    return st;
+    return STATUS_OK;
 }
 
 status_t ifs_pol_type(const struct product_spec *spec, struct text *out)
 {
-    status_t st = STATUS_OK;
     static const char *const types[] = {[POLARISATION_I] = "I",
                                         [POLARISATION_IQUV] = "IQUV",
                                         [POLARISATION_COHERENCY] = "AABBCRCI"};
     uint32_t pols = spec->archive->nselected[AXIS_POL];
-    char **names = NULL;
+    SCOPED(h5_names_free) struct h5_names names = {0};
     if (spec->combine.polarisation != POLARISATION_SEPARATE || pols <= 2) {
         const char *separate = pols == 2 ? "AABB" : "AA";
-        TRY_OUT(text_add(
-            out, "%s", spec->combine.polarisation ? types[spec->combine.polarisation] : separate));
-        goto out;
+        return text_add(out, "%s",
+                        spec->combine.polarisation ? types[spec->combine.polarisation] : separate);
     }
-    TRY_OUT(parts_name_axis(spec->archive, AXIS_POL, &names));
+    TRY(parts_name_axis(spec->archive, AXIS_POL, &names));
     for (uint32_t i = 0; i < pols; i++) {
-        TRY_OUT(text_add(out, "%s%s", i > 0 ? "," : "", names[i]));
+        TRY(text_add(out, "%s%s", i > 0 ? "," : "", names.names[i]));
     }
-out:
-    text_free_list(names, names ? pols : 0);
-    return st;
+    return STATUS_OK;
 }

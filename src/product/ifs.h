@@ -4,6 +4,7 @@
 #ifndef VOLTMILL_PRODUCT_IFS_H
 #define VOLTMILL_PRODUCT_IFS_H
 
+#include "io/hdf5/h5_dataset.h"
 #include "product/product.h"
 
 /* Returns whether ifs are others than the bank's polarisations of its stations and beams. */
@@ -23,10 +24,10 @@ uint64_t ifs_weights(const struct product_spec *spec);
  * multiple of it, or all streams. Not for visibilities. */
 uint32_t ifs_streams(const struct product_spec *spec);
 
-/* Makes the names of the *count ifs of a row: "CS001/0/X", with station and beam where the archive
- * has such an axis that is not summed. text_free_list() returns them. Fails with DEVICE (memory).
- */
-status_t ifs_name(const struct product_spec *spec, char ***out, uint32_t *count);
+/* Makes the names of the ifs of a row in *out, {0} before: "CS001/0/X", with station and beam where
+ * the archive has such an axis that is not summed. h5_names_free() it, also after a failure. Fails
+ * with DEVICE (memory). */
+status_t ifs_name(const struct product_spec *spec, struct h5_names *out);
 
 /* Appends the ifs of one station and beam as PSRFITS names them: "AA", "AABB", "IQUV", "AABBCRCI",
  * "I"; of more than two separate polarisations, their names with commas between. Fails with DEVICE

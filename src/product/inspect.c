@@ -46,37 +46,31 @@ void product_destroy(struct product *product)
 static status_t inspect_name_further(hid_t file, const char *path, const char *scale,
                                      struct text *lines)
 {
-    status_t st = STATUS_OK;
     enum { MOST = 4096 }; /* lines */
-    struct text more = {0};
-    struct text line = {0};
-    char **names = NULL;
-    size_t count = 0;
+    SCOPED(text_free) struct text more = {0};
+    SCOPED(text_free) struct text line = {0};
+    SCOPED(h5_names_free) struct h5_names further = {0};
     size_t length = 0;
     uint32_t made = 0;
     uint32_t at = 0;
     int found = 0;
-    TRY_OUT(h5_has(file, path, scale, &found));
-    TRY_OUT(found ? h5_read_texts(file, path, scale, &names, &count) : STATUS_OK);
+    TRY(h5_has(file, path, scale, &found));
+    TRY(found ? h5_read_texts(file, path, scale, &further.names, &further.count) : STATUS_OK);
     do {
         const char *before = lines->data ? text_line(lines->data, at, &length) : NULL;
-        for (size_t i = 0; i < count && made < MOST; i++, made++) {
+        for (size_t i = 0; i < further.count && made < MOST; i++, made++) {
             line.length = 0;
-            TRY_OUT(before ? text_add(&line, "%.*s/", (int)length, before) : STATUS_OK);
-            TRY_OUT(text_add(&line, "%s", names[i]));
-            TRY_OUT(text_add_line(&more, line.data));
+            TRY(before ? text_add(&line, "%.*s/", (int)length, before) : STATUS_OK);
+            TRY(text_add(&line, "%s", further.names[i]));
+            TRY(text_add_line(&more, line.data));
         }
     } while (lines->data && text_line(lines->data, ++at, &length));
-    if (count > 0) {
+    if (further.count > 0) {
         text_free(lines);
         *lines = more;
         more = (struct text){0};
     }
-out:
-    text_free(&line);
-    text_free(&more);
-    text_free_list(names, count);
-    return st;
+    return STATUS_OK;
 }
 
 /* The names of the lines of a row: of power /pol has them. */
@@ -94,31 +88,25 @@ static status_t inspect_name_lines(hid_t file, struct product *product)
 /* Reads the position on the sky, and the names of the polarisations. */
 static status_t inspect_read_sky(hid_t file, struct product *product)
 {
-    status_t st = STATUS_OK;
     const char *path = product->path;
-    struct text list = {0};
-    char **names = NULL;
-    size_t count = 0;
+    SCOPED(text_free) struct text list = {0};
+    SCOPED(h5_names_free) struct h5_names pols = {0};
     int has_ra = 0;
     int has_dec = 0;
     int has_pols = 0;
-    TRY_OUT(h5_get_f64(file, path, "ra_deg", &product->sky.ra_deg, &has_ra));
-    TRY_OUT(h5_get_f64(file, path, "dec_deg", &product->sky.dec_deg, &has_dec));
+    TRY(h5_get_f64(file, path, "ra_deg", &product->sky.ra_deg, &has_ra));
+    TRY(h5_get_f64(file, path, "dec_deg", &product->sky.dec_deg, &has_dec));
     product->sky.has_position =
         has_ra && has_dec && fabs(product->sky.ra_deg) <= 360 && fabs(product->sky.dec_deg) <= 90;
-    TRY_OUT(h5_has(file, path, "pol", &has_pols));
-    TRY_OUT(has_pols ? h5_read_texts(file, path, "pol", &names, &count) : STATUS_OK);
-    for (size_t i = 0; i < count; i++) {
-        TRY_OUT(text_add(&list, "%s%s", i ? ", " : "", names[i]));
+    TRY(h5_has(file, path, "pol", &has_pols));
+    TRY(has_pols ? h5_read_texts(file, path, "pol", &pols.names, &pols.count) : STATUS_OK);
+    for (size_t i = 0; i < pols.count; i++) {
+        TRY(text_add(&list, "%s%s", i ? ", " : "", pols.names[i]));
     }
     product->ifs.pols = memory_move(&list.data);
-    TRY_OUT(product->kind == PRODUCT_SPECTRA || product->kind == PRODUCT_POWER
-                ? inspect_name_lines(file, product)
-                : STATUS_OK);
-out:
-    text_free(&list);
-    text_free_list(names, count);
-    return st;
+    return product->kind == PRODUCT_SPECTRA || product->kind == PRODUCT_POWER
+               ? inspect_name_lines(file, product)
+               : STATUS_OK;
 }
 
 static status_t inspect_read_root(hid_t file, struct product *product)
@@ -312,48 +300,43 @@ static status_t quantised_inspect(hid_t rows, const struct h5_dataset *beside,
 /* Reads the place of the rows, and checks that the file is long enough for them. */
 static status_t inspect_read_place(hid_t file, struct product *product)
 {
-    status_t st = STATUS_OK;
     const struct kind *kind = kind_of(product->kind);
     const char *path = product->path;
     struct product_place *place = &product->place;
-    struct h5_dataset data = {0};
-    struct h5_dataset beside[PLACE_COUNT] = {{0}};
+    SCOPED(h5_dataset_close) struct h5_dataset data = {0};
+    SCOPED(places_close) struct h5_dataset beside[PLACE_COUNT] = {{0}};
     struct stat info;
-    TRY_OUT(h5_dataset_open(file, path, kind->rows, &data));
-    REQUIRE_OUT(data.rank >= kind->least_dims && data.rank <= kind->most_dims, STATUS_DATA,
-                "%s: its rows have %d dimensions", path, data.rank);
-    TRY_OUT(inspect_read_shape(file, &data, product));
+    TRY(h5_dataset_open(file, path, kind->rows, &data));
+    REQUIRE(data.rank >= kind->least_dims && data.rank <= kind->most_dims, STATUS_DATA,
+            "%s: its rows have %d dimensions", path, data.rank);
+    TRY(inspect_read_shape(file, &data, product));
     uint64_t row_bytes = inspect_row_bytes(data.id, product);
-    REQUIRE_OUT(row_bytes > 0, STATUS_DATA, "%s contains empty rows", path);
+    REQUIRE(row_bytes > 0, STATUS_DATA, "%s contains empty rows", path);
     haddr_t data_at = h5_offset(data.id);
-    REQUIRE_OUT(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
+    REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
     *place = (struct product_place){.rows = product->rows,
                                     .row_bytes = row_bytes,
                                     .data_offset = data_at,
                                     .file_bytes = (uint64_t)info.st_size};
     product->bits = 32;
-    TRY_OUT(packed_rows_find(&data, path, &product->compression));
+    TRY(packed_rows_find(&data, path, &product->compression));
     int is_packed = product->compression != COMPRESSION_NONE;
-    REQUIRE_OUT((data_at != HADDR_UNDEF) != is_packed, STATUS_DATA,
-                "%s: its rows are not contiguous, as voltmill writes them: was it repacked?", path);
+    REQUIRE((data_at != HADDR_UNDEF) != is_packed, STATUS_DATA,
+            "%s: its rows are not contiguous, as voltmill writes them: was it repacked?", path);
     place->data_offset = is_packed ? 0 : data_at;
-    REQUIRE_OUT(is_packed || (place->file_bytes >= data_at &&
-                              (place->file_bytes - data_at) / row_bytes >= product->rows),
-                STATUS_DATA, "%s does not contain all of its %llu rows", path,
-                (unsigned long long)product->rows);
-    TRY_OUT(attributes_get(data.id, AT_IFS, product));
-    TRY_OUT(places_find(file, path, place, beside));
-    TRY_OUT(kind->is_archive ? STATUS_OK : inspect_need(file, path, beside, PLACE_TIME));
-    TRY_OUT(inspect_check_counts(file, beside, kind->is_archive, product));
-    TRY_OUT(kind->is_archive ? STATUS_OK : inspect_check_beside(beside, product));
-    TRY_OUT(product_quantity(product->kind) == QUANTITY_SPECTRA ||
-                    product_quantity(product->kind) == QUANTITY_POWER
-                ? quantised_inspect(data.id, beside, product)
-                : STATUS_OK);
-out:
-    places_close(beside);
-    h5_dataset_close(&data);
-    return st;
+    REQUIRE(is_packed || (place->file_bytes >= data_at &&
+                          (place->file_bytes - data_at) / row_bytes >= product->rows),
+            STATUS_DATA, "%s does not contain all of its %llu rows", path,
+            (unsigned long long)product->rows);
+    TRY(attributes_get(data.id, AT_IFS, product));
+    TRY(places_find(file, path, place, beside));
+    TRY(kind->is_archive ? STATUS_OK : inspect_need(file, path, beside, PLACE_TIME));
+    TRY(inspect_check_counts(file, beside, kind->is_archive, product));
+    TRY(kind->is_archive ? STATUS_OK : inspect_check_beside(beside, product));
+    return product_quantity(product->kind) == QUANTITY_SPECTRA ||
+                   product_quantity(product->kind) == QUANTITY_POWER
+               ? quantised_inspect(data.id, beside, product)
+               : STATUS_OK;
 }
 
 /* Whether an archive in the native layout is one that we made of others. */

@@ -215,6 +215,7 @@ static void fill_close(struct join_filling *f)
             rows_close(f->rows[i]);
         }
     }
+    free(f->there);
     free(f->parts);
     free(f->rows);
 }
@@ -223,17 +224,16 @@ static void fill_close(struct join_filling *f)
  * DATA, NO_SPACE, DEVICE (memory, descriptors). */
 static status_t join_fill(struct join *join, int fd, const char *path)
 {
-    status_t st = STATUS_OK;
-    struct join_filling f = {.join = join, .path = path, .fd = fd};
+    SCOPED(fill_close) struct join_filling f = {.join = join, .path = path, .fd = fd};
     struct product_counts counts = {.missing = 0};
-    uint32_t *sums = NULL;
+    SCOPED(free_at) uint32_t *sums = NULL;
     uint64_t spans = spans_count(&join->place);
-    TRY_OUT(fill_open(&f));
-    TRY_OUT(memory_zeroed((size_t)spans, sizeof *sums, "CRCs", &sums));
+    TRY(fill_open(&f));
+    TRY(memory_zeroed((size_t)spans, sizeof *sums, "CRCs", &sums));
     for (size_t i = 0; i < join->nsets; i++) {
         f.set = &join->sets[i];
         f.sums = f.set->is_rows ? sums : NULL;
-        TRY_OUT(fill_set(&f));
+        TRY(fill_set(&f));
     }
     for (uint32_t i = 0; i < join->count; i++) {
         counts.missing += join->parts[i].product->missing;
@@ -242,30 +242,22 @@ static status_t join_fill(struct join *join, int fd, const char *path)
         sums[i] = spans_crc(&join->place, i, sums[i]);
     }
     counts.crcs = sums;
-    TRY_OUT(product_put_counts(fd, path, &join->place, &counts));
-out:
-    fill_close(&f);
-    free(sums);
-    return st;
+    return product_put_counts(fd, path, &join->place, &counts);
 }
 
 /* Sets *is_same to whether the open file has what join_fill() would write. Fails with DATA if one
  * cannot be read; with DEVICE (memory, descriptors). */
 static status_t join_matches(struct join *join, int fd, const char *path, int *is_same)
 {
-    status_t st = STATUS_OK;
-    struct join_filling f = {.join = join, .path = path, .fd = fd};
-    TRY_OUT(memory_aligned(BLOCK, 1, "rows", &f.there));
-    TRY_OUT(fill_open(&f));
+    SCOPED(fill_close) struct join_filling f = {.join = join, .path = path, .fd = fd};
+    TRY(memory_aligned(BLOCK, 1, "rows", &f.there));
+    TRY(fill_open(&f));
     for (size_t i = 0; i < join->nsets && !f.differs; i++) {
         f.set = &join->sets[i];
-        TRY_OUT(fill_set(&f));
+        TRY(fill_set(&f));
     }
     *is_same = !f.differs;
-out:
-    fill_close(&f);
-    free(f.there);
-    return st;
+    return STATUS_OK;
 }
 
 /* Which parts there are, along which axis they are one after the other, and where each begins. */
@@ -614,33 +606,26 @@ static status_t join_write(struct join *join, struct before *before)
 status_t join_parts(char *const *parts, uint32_t count, const char *path, int force,
                     struct text *said)
 {
-    status_t st = STATUS_OK;
-    struct join join = {.path = path, .force = force, .count = count};
-    struct before before = {.file = path, .expected_fd = -1, .claim_fd = -1};
-    char *part = NULL;
+    SCOPED(join_free) struct join join = {.path = path, .force = force, .count = count};
+    SCOPED(free_at) char *part = NULL;
+    SCOPED(before_end) struct before before = {.file = path, .expected_fd = -1, .claim_fd = -1};
     int is_before = 0;
-    TRY_OUT(memory_zeroed(join.count, sizeof *join.parts, "parts", &join.parts));
+    TRY(memory_zeroed(join.count, sizeof *join.parts, "parts", &join.parts));
     for (uint32_t i = 0; i < join.count; i++) {
         join.parts[i] = (struct join_part){.path = parts[i], .file = -1};
     }
-    TRY_OUT(join_check_output(&join));
-    TRY_OUT(join_open(&join));
-    TRY_OUT(file_part_name(path, &part));
+    TRY(join_check_output(&join));
+    TRY(join_open(&join));
+    TRY(file_part_name(path, &part));
     before.part = part;
-    TRY_OUT(join_find_before(&join, &is_before));
+    TRY(join_find_before(&join, &is_before));
     if (!is_before) {
-        TRY_OUT(join_claim(&join, &before));
-        TRY_OUT(join_find_before(&join, &is_before));
+        TRY(join_claim(&join, &before));
+        TRY(join_find_before(&join, &is_before));
     }
     if (is_before) {
-        TRY_OUT(text_add_shown(said, "complete before: %s\n", path));
-        goto out;
+        return text_add_shown(said, "complete before: %s\n", path);
     }
-    TRY_OUT(join_write(&join, &before));
-    TRY_OUT(join_say(&join, said));
-out:
-    before_end(&before);
-    free(part);
-    join_free(&join);
-    return st;
+    TRY(join_write(&join, &before));
+    return join_say(&join, said);
 }

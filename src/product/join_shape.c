@@ -146,67 +146,52 @@ static void words_show(hid_t object, const char *where, const char *name, char o
 static status_t words_check(const hid_t ids[2], const char *const paths[2], const char *object,
                             const char *name)
 {
-    status_t st = STATUS_OK;
-    hid_t types[2] = {-1, -1};
-    hid_t spaces[2] = {-1, -1};
-    char *values[2] = {NULL, NULL};
+    SCOPED(h5_close_two) hid_t types[2] = {-1, -1};
+    SCOPED(h5_close_two) hid_t spaces[2] = {-1, -1};
+    SCOPED(free_two) char *values[2] = {NULL, NULL};
     size_t bytes[2] = {0};
     char shown[2][WORDS] = {"nothing", "nothing"};
     int is_there[2] = {0};
     for (int k = 0; k < 2; k++) {
-        TRY_OUT(h5_has_attribute(ids[k], paths[k], name, &is_there[k]));
+        TRY(h5_has_attribute(ids[k], paths[k], name, &is_there[k]));
         if (is_there[k]) {
-            TRY_OUT(words_read(ids[k], name, &values[k], &bytes[k], &types[k], &spaces[k]));
+            TRY(words_read(ids[k], name, &values[k], &bytes[k], &types[k], &spaces[k]));
             words_show(ids[k], paths[k], name, shown[k]);
         }
     }
     int is_alike = is_there[0] && is_there[1] && bytes[0] == bytes[1] &&
                    memcmp(values[0], values[1], bytes[0]) == 0;
-    REQUIRE_OUT(is_alike, STATUS_USAGE, "join: %s of %s is %s in %s, but %s in %s", name,
-                strcmp(object, "/") == 0 ? "the root" : object, shown[1], paths[1], shown[0],
-                paths[0]);
-out:
-    for (int k = 0; k < 2; k++) {
-        h5_close(types[k]);
-        h5_close(spaces[k]);
-        free(values[k]);
-    }
-    return st;
+    return REQUIRED(is_alike, STATUS_USAGE, "join: %s of %s is %s in %s, but %s in %s", name,
+                    strcmp(object, "/") == 0 ? "the root" : object, shown[1], paths[1], shown[0],
+                    paths[0]);
 }
 
 static status_t words_check_all(const struct join *join, uint32_t first, hid_t from,
                                 const char *object, const struct h5_names *names)
 {
-    status_t st = STATUS_OK;
-    struct h5_names other = {0};
-    hid_t ids[2] = {from, -1};
     for (uint32_t i = first + 1; i < join->count; i++) {
         int has = 0;
         int weighs[2];
-        TRY_OUT(join_has(join, i, object, &has));
+        TRY(join_has(join, i, object, &has));
         if (!has) {
             continue;
         }
-        TRY_OUT(join_has(join, first, "weights", &weighs[0]));
-        TRY_OUT(join_has(join, i, "weights", &weighs[1]));
+        TRY(join_has(join, first, "weights", &weighs[0]));
+        TRY(join_has(join, i, "weights", &weighs[1]));
         const char *const paths[2] = {join->parts[first].path, join->parts[i].path};
-        ids[1] = H5Oopen(join->parts[i].file, object, H5P_DEFAULT);
-        H5_TRY_OUT(ids[1], "%s: %s cannot be opened", paths[1], object);
-        TRY_OUT(h5_list_attributes(ids[1], paths[1], object, &other));
+        SCOPED(h5_names_free) struct h5_names other = {0};
+        SCOPED(h5_close_at) hid_t id = H5Oopen(join->parts[i].file, object, H5P_DEFAULT);
+        const hid_t ids[2] = {from, id};
+        H5_TRY(id, "%s: %s cannot be opened", paths[1], object);
+        TRY(h5_list_attributes(id, paths[1], object, &other));
         for (size_t j = 0; j < names->count + other.count; j++) {
             const char *name = j < names->count ? names->names[j] : other.names[j - names->count];
             int is_own = weighs[0] != weighs[1] && strcmp(name, word_of_weights) == 0;
-            TRY_OUT(words_are_shared(join, name) && !is_own ? words_check(ids, paths, object, name)
-                                                            : STATUS_OK);
+            TRY(words_are_shared(join, name) && !is_own ? words_check(ids, paths, object, name)
+                                                        : STATUS_OK);
         }
-        text_free_list(other.names, other.count);
-        other = (struct h5_names){0};
-        h5_close(h5_move(&ids[1]));
     }
-out:
-    h5_close(ids[1]);
-    text_free_list(other.names, other.count);
-    return st;
+    return STATUS_OK;
 }
 
 /* Copies the attributes of an object of the first part that has it, except those of scales' links,
@@ -216,43 +201,34 @@ out:
 static status_t join_copy_attributes(const struct join *join, const char *name, hid_t from,
                                      hid_t to)
 {
-    status_t st = STATUS_OK;
-    struct h5_names names = {0};
+    SCOPED(h5_names_free) struct h5_names names = {0};
     uint32_t first = 0;
     uint32_t weighed = 0;
-    hid_t other = -1;
-    TRY_OUT(join_find(join, name, &first));
-    TRY_OUT(join_find(join, "weights", &weighed));
-    other = weighed < join->count ? H5Oopen(join->parts[weighed].file, name, H5P_DEFAULT) : -1;
-    TRY_OUT(h5_list_attributes(from, join->parts[first].path, name, &names));
-    TRY_OUT(words_check_all(join, first, from, name, &names));
+    TRY(join_find(join, name, &first));
+    TRY(join_find(join, "weights", &weighed));
+    SCOPED(h5_close_at)
+    hid_t other =
+        weighed < join->count ? H5Oopen(join->parts[weighed].file, name, H5P_DEFAULT) : -1;
+    TRY(h5_list_attributes(from, join->parts[first].path, name, &names));
+    TRY(words_check_all(join, first, from, name, &names));
     /* CLASS of the root is FBH5's. */
     int is_root = strcmp(name, "/") == 0;
     for (size_t i = 0; i < names.count; i++) {
         const char *word = names.names[i];
-        char *value = NULL;
+        SCOPED(free_at) char *value = NULL;
         size_t bytes = 0;
-        hid_t type = -1;
-        hid_t space = -1;
-        hid_t made = -1;
+        SCOPED(h5_close_at) hid_t space = -1;
+        SCOPED(h5_close_at) hid_t type = -1;
         if (TEXT_IS_AMONG(left_out, word) && !(is_root && strcmp(word, "CLASS") == 0)) {
             continue;
         }
-        st = words_read(other >= 0 && strcmp(word, word_of_weights) == 0 ? other : from, word,
-                        &value, &bytes, &type, &space);
-        made = st == STATUS_OK ? H5Acreate2(to, word, type, space, H5P_DEFAULT, H5P_DEFAULT) : -1;
-        int is_written = made >= 0 && H5Awrite(made, type, value) >= 0;
-        st = st == STATUS_OK && !is_written ? h5_fail("attribute %s cannot be made", word) : st;
-        h5_close(made);
-        h5_close(type);
-        h5_close(space);
-        free(value);
-        TRY_OUT(st);
+        TRY(words_read(other >= 0 && strcmp(word, word_of_weights) == 0 ? other : from, word,
+                       &value, &bytes, &type, &space));
+        SCOPED(h5_close_at)
+        hid_t made = H5Acreate2(to, word, type, space, H5P_DEFAULT, H5P_DEFAULT);
+        H5_TRY(made < 0 ? -1 : H5Awrite(made, type, value), "attribute %s cannot be made", word);
     }
-out:
-    h5_close(other);
-    text_free_list(names.names, names.count);
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads all of a small dataset: filters, names, frequencies. */

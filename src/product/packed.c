@@ -80,18 +80,17 @@ static status_t packed_look(packed_t *packed, enum product_kind kind, char **inp
 /* Lists the datasets that both files store in one piece. */
 static status_t packed_list_taken(packed_t *packed)
 {
-    status_t st = STATUS_OK;
-    struct h5_names names = {0};
-    hid_t part = -1;
-    hid_t pair[2] = {-1, -1};
-    TRY_OUT(h5_open_file(packed->files.part, &part));
-    TRY_OUT(h5_list_all(packed->file, packed->files.path, &names));
-    TRY_OUT(memory_zeroed(names.count, sizeof *packed->taken, "datasets", &packed->taken));
+    SCOPED(h5_names_free) struct h5_names names = {0};
+    SCOPED(h5_close_at) hid_t part = -1;
+    TRY(h5_open_file(packed->files.part, &part));
+    TRY(h5_list_all(packed->file, packed->files.path, &names));
+    TRY(memory_zeroed(names.count, sizeof *packed->taken, "datasets", &packed->taken));
     for (size_t i = 0; i < names.count; i++) {
-        pair[0] = H5Oopen(part, names.names[i], H5P_DEFAULT);
-        pair[1] = H5Oopen(packed->file, names.names[i], H5P_DEFAULT);
-        H5_TRY_OUT(pair[0], "%s has no %s", packed->files.part, names.names[i]);
-        H5_TRY_OUT(pair[1], "%s has no %s", packed->files.path, names.names[i]);
+        SCOPED(h5_close_two)
+        hid_t pair[2] = {H5Oopen(part, names.names[i], H5P_DEFAULT),
+                         H5Oopen(packed->file, names.names[i], H5P_DEFAULT)};
+        H5_TRY(pair[0], "%s has no %s", packed->files.part, names.names[i]);
+        H5_TRY(pair[1], "%s has no %s", packed->files.path, names.names[i]);
         if (H5Iget_type(pair[1]) == H5I_DATASET) {
             struct taken one = {h5_offset(pair[0]), h5_offset(pair[1]),
                                 H5Dget_storage_size(pair[1])};
@@ -100,16 +99,8 @@ static status_t packed_list_taken(packed_t *packed)
             packed->taken[packed->ntaken] = one;
             packed->ntaken += is_taken ? 1 : 0;
         }
-        h5_close(pair[0]);
-        h5_close(pair[1]);
-        pair[0] = pair[1] = -1;
     }
-out:
-    h5_close(pair[0]);
-    h5_close(pair[1]);
-    h5_close(part);
-    text_free_list(names.names, names.count);
-    return st;
+    return STATUS_OK;
 }
 
 status_t packed_begin(const struct packed_files *files, const struct product_spec *spec,

@@ -63,21 +63,18 @@ static status_t place_find(hid_t file, const char *path, const struct place_row 
 status_t places_find(hid_t file, const char *path, struct product_place *place,
                      struct h5_dataset *out)
 {
-    status_t st = STATUS_OK;
-    struct h5_dataset own[PLACE_COUNT] = {{0}};
+    SCOPED(places_close) struct h5_dataset own[PLACE_COUNT] = {{0}};
     struct h5_dataset *found = out ? out : own;
     for (int i = 0; i < PLACE_COUNT; i++) {
-        TRY_OUT(place_find(file, path, &places[i], place, &found[i]));
+        TRY(place_find(file, path, &places[i], place, &found[i]));
     }
     place->scales = found[PLACE_SCALE].dims[0];
-out:
-    places_close(own);
-    return st;
+    return STATUS_OK;
 }
 
-void places_close(struct h5_dataset found[PLACE_COUNT])
+void places_close(struct h5_dataset (*found)[PLACE_COUNT])
 {
     for (int i = 0; i < PLACE_COUNT; i++) {
-        h5_dataset_close(&found[i]);
+        h5_dataset_close(&(*found)[i]);
     }
 }

@@ -29,11 +29,11 @@ enum place {
 /* Finds the offsets of the datasets that the file has: each in one piece, its numbers of the
  * table's size. Offsets of missing datasets stay as they are. Always sets place->scales: rows of
  * /scale, or 0. `out` [PLACE_COUNT], {{0}} before, gets the datasets, open (id 0: missing); NULL:
- * not wanted. The caller calls places_close(out) in any case. Fails with DATA if one is unreadable,
- * not contiguous, or of numbers of another size; with DEVICE (memory). */
+ * not wanted. The caller calls places_close(&out) in any case. Fails with DATA if one is
+ * unreadable, not contiguous, or of numbers of another size; with DEVICE (memory). */
 status_t places_find(hid_t file, const char *path, struct product_place *place,
                      struct h5_dataset *out);
-void places_close(struct h5_dataset found[PLACE_COUNT]); /* takes {0} */
+void places_close(struct h5_dataset (*found)[PLACE_COUNT]); /* takes {0} */
 /* place_name(): returns the path of a dataset in the file, without the first slash. place_is_of():
  * returns whether one of them has this path. */
 const char *place_name(enum place which);

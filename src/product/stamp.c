@@ -99,28 +99,23 @@ int stamped_is_whole(const struct stamped *stamped)
 
 status_t stamped_refuse(const char *path)
 {
-    status_t st = STATUS_OK;
-    struct stamped stamped;
-    TRY_OUT(stamped_open(path, &stamped));
+    SCOPED(stamped_end) struct stamped stamped = {.fbh5 = NULL};
+    TRY(stamped_open(path, &stamped));
     if (!stamped.fbh5) {
-        TRY_OUT(formats_expect(path, PRODUCT_EXPECTED));
-        goto out;
+        return formats_expect(path, PRODUCT_EXPECTED);
     }
     const char *rows = units_count(stamped.fbh5->rows);
-    REQUIRE_OUT(stamped.has_stamp, STATUS_USAGE,
-                "%s is %s of %s spectra, not of a job of voltmill as it is: it contains neither "
-                "job nor CRCs, so nothing can be checked; `voltmill info` describes it",
-                path, stamped.what, rows);
-    REQUIRE_OUT(stamped_is_whole(&stamped), STATUS_DATA,
-                "%s is %s that is cut short: it contains %s of %s spectra", path, stamped.what,
-                rows, units_count(stamped.stamp.rows));
-    FAIL_OUT(
+    REQUIRE(stamped.has_stamp, STATUS_USAGE,
+            "%s is %s of %s spectra, not of a job of voltmill as it is: it contains neither "
+            "job nor CRCs, so nothing can be checked; `voltmill info` describes it",
+            path, stamped.what, rows);
+    REQUIRE(stamped_is_whole(&stamped), STATUS_DATA,
+            "%s is %s that is cut short: it contains %s of %s spectra", path, stamped.what, rows,
+            units_count(stamped.stamp.rows));
+    return report_fail(
         STATUS_USAGE,
         "%s is %s, which contains neither CRCs nor its job: nothing can be recomputed, but all "
         "of its %s spectra are present, and `voltmill run JOB` checks whether JOB made it of "
         "these files",
         path, stamped.what, rows);
-out:
-    stamped_end(&stamped);
-    return st;
 }

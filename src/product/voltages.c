@@ -340,19 +340,16 @@ static status_t voltages_put_scale(hid_t file, hid_t voltages, const char *axes,
 static status_t voltages_put_names(hid_t file, hid_t voltages, const char *axes, enum axis axis,
                                    const struct voltages_axis *of)
 {
-    status_t st = STATUS_OK;
     enum { LEAST_WIDTH = 12 };
-    char *names = NULL;
-    struct parts_set set = {axis_name(axis), -1, 1, {of->count}, .values = NULL};
-    if (of->names) {
-        TRY_OUT(parts_pack_texts(set.name, of->names, of->count, LEAST_WIDTH, &set.type, &names));
-        set.values = names;
-        TRY_OUT(voltages_put_scale(file, voltages, axes, set.name, &set));
+    const char *name = axis_name(axis);
+    SCOPED(h5_close_at) hid_t type = -1;
+    SCOPED(free_at) char *names = NULL;
+    if (!of->names) {
+        return STATUS_OK;
     }
-out:
-    free(names);
-    h5_close(set.type);
-    return st;
+    TRY(parts_pack_texts(name, of->names, of->count, LEAST_WIDTH, &type, &names));
+    const struct parts_set set = {name, type, 1, {of->count}, .values = names};
+    return voltages_put_scale(file, voltages, axes, name, &set);
 }
 
 status_t voltages_add_gap(struct voltages_gaps *gaps, uint64_t first, uint64_t count,
@@ -461,15 +458,14 @@ struct voltages_spec voltages_of_archive(const struct archive *archive)
 status_t voltages_describe_streams(hid_t file, const struct archive *archive,
                                    struct voltages_spec spec)
 {
-    status_t st = STATUS_OK;
     uint32_t chans = archive->nselected[AXIS_CHAN];
-    double *hz = NULL;
-    char **pols = NULL;
-    char **stations = NULL;
-    double(*itrf_m)[3] = NULL;
+    SCOPED(free_at) double *hz = NULL;
+    SCOPED(h5_names_free) struct h5_names pols = {0};
+    SCOPED(h5_names_free) struct h5_names stations = {0};
+    SCOPED(free_at) double(*itrf_m)[3] = NULL;
     const uint32_t count = archive->nselected[AXIS_STATION];
-    TRY_OUT(memory_zeroed(chans, sizeof *hz, "frequencies", &hz));
-    TRY_OUT(memory_zeroed(count, sizeof *itrf_m, "positions of stations", &itrf_m));
+    TRY(memory_zeroed(chans, sizeof *hz, "frequencies", &hz));
+    TRY(memory_zeroed(count, sizeof *itrf_m, "positions of stations", &itrf_m));
     if (archive->states.nitrf_m == 3 * archive->count[AXIS_STATION]) {
         for (uint32_t i = 0; i < count; i++) {
             memcpy(itrf_m[i], archive->states.itrf_m + 3 * archive->selected[AXIS_STATION][i],
@@ -480,25 +476,20 @@ status_t voltages_describe_streams(hid_t file, const struct archive *archive,
     for (uint32_t i = 0; i < chans; i++) {
         hz[i] = archive->freq_hz[archive->selected[AXIS_CHAN][i]];
     }
-    TRY_OUT(parts_name_axis(archive, AXIS_POL, &pols));
-    TRY_OUT(archive->present[AXIS_STATION] ? parts_name_axis(archive, AXIS_STATION, &stations)
-                                           : STATUS_OK);
+    TRY(parts_name_axis(archive, AXIS_POL, &pols));
+    TRY(archive->present[AXIS_STATION] ? parts_name_axis(archive, AXIS_STATION, &stations)
+                                       : STATUS_OK);
     spec.freq_hz = hz;
-    spec.axes[AXIS_POL].names = pols;
-    spec.axes[AXIS_STATION].names = stations;
-    TRY_OUT(voltages_describe(file, &spec));
+    spec.axes[AXIS_POL].names = pols.names;
+    spec.axes[AXIS_STATION].names = stations.names;
+    TRY(voltages_describe(file, &spec));
     if (archive->coherent.delay_hz) {
         for (uint32_t i = 0; i < chans; i++) {
             hz[i] = archive->coherent.delay_hz[archive->selected[AXIS_CHAN][i]];
         }
-        TRY_OUT(parts_put_coherent(file, archive, hz, chans));
+        TRY(parts_put_coherent(file, archive, hz, chans));
     }
-out:
-    text_free_list(pols, archive->nselected[AXIS_POL]);
-    text_free_list(stations, archive->nselected[AXIS_STATION]);
-    free(hz);
-    free(itrf_m);
-    return st;
+    return STATUS_OK;
 }
 
 /* Rows of three numbers, for gaps that are known when all samples are: a thousandth of the file, at

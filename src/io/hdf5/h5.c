@@ -157,6 +157,12 @@ hid_t h5_move(hid_t *id)
     return moved;
 }
 
+void h5_close_two(hid_t (*two)[2])
+{
+    h5_close((*two)[1]);
+    h5_close((*two)[0]);
+}
+
 herr_t h5_close_file(hid_t file)
 {
     /* HDF5 frees a driver that nothing else uses, and then reads where its function is that closes

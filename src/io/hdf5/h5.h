@@ -38,6 +38,7 @@ void h5_begin(void);
 void h5_close(hid_t id);
 SCOPED_END(h5_close, hid_t)
 SCOPED_END_ANY(H5free_memory)
+void h5_close_two(hid_t (*two)[2]); /* the last first */
 /* Returns *id, and sets it to -1: moves the identifier. */
 hid_t h5_move(hid_t *id);
 

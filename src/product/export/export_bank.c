@@ -503,20 +503,17 @@ status_t export_rows_of(const struct export_bank_options *options, struct text *
 
 status_t export_bank(const struct export_bank_options *options, struct text *said)
 {
-    status_t st = STATUS_OK;
     const struct bank_format *format = export_bank_format(options->format);
+    SCOPED(free_at) char *path = NULL;
     struct export_file file = EXPORT_FILE_NONE;
+    SCOPED(bank_end)
     struct export_bank bank = {
         .options = options, .format = format, .file = &file, .scales_fd = -1};
-    char *path = NULL;
-    TRY_OUT(export_name(options->out, options->product, format->ending, &path));
-    TRY_OUT(bank_begin(&bank));
+    TRY(export_name(options->out, options->product, format->ending, &path));
+    TRY(bank_begin(&bank));
     bank_plan_blocks(&bank);
-    TRY_OUT(bank_write(&bank, path));
-    TRY_OUT(bank_say(&bank, path, said));
+    TRY(bank_write(&bank, path));
+    TRY(bank_say(&bank, path, said));
     bank_warn(&bank, path);
-out:
-    bank_end(&bank);
-    free(path);
-    return st;
+    return STATUS_OK;
 }

@@ -376,18 +376,14 @@ static status_t series_say(const struct choice *choice, uint64_t dm, const struc
 /* Writes the files of a DM. The .inf is completed last, so that it marks a complete series. */
 static status_t series_write(struct choice *choice, uint64_t dm, struct text *said)
 {
-    status_t st = STATUS_OK;
-    struct series_files of;
-    TRY_OUT(series_plan_files(choice, dm, &of));
+    SCOPED(series_files_end) struct series_files of = {.count = 0};
+    TRY(series_plan_files(choice, dm, &of));
     for (int i = 0; i < of.count; i++) {
-        TRY_OUT(export_file_begin(&of.plans[i], &of.files[i]));
+        TRY(export_file_begin(&of.plans[i], &of.files[i]));
     }
-    TRY_OUT(series_write_samples(choice, dm, &of));
-    TRY_OUT(of.count > 1 ? export_file_publish(&of.files[1]) : STATUS_OK);
-    TRY_OUT(series_say(choice, dm, &of, said));
-out:
-    series_files_end(&of);
-    return st;
+    TRY(series_write_samples(choice, dm, &of));
+    TRY(of.count > 1 ? export_file_publish(&of.files[1]) : STATUS_OK);
+    return series_say(choice, dm, &of, said);
 }
 
 /* Settles the number of samples, which PRESTO requires to be even. */

@@ -198,15 +198,11 @@ status_t bank_inspect(hid_t file, struct product *product)
 static status_t spectra_attach_names(hid_t file, hid_t data, const struct archive *archive,
                                      enum axis axis, unsigned dim)
 {
-    status_t st = STATUS_OK;
-    char **names = NULL;
+    SCOPED(h5_names_free) struct h5_names names = {0};
     const char *name = axis_name(axis);
-    TRY_OUT(parts_name_axis(archive, axis, &names));
-    TRY_OUT(parts_scale_texts(file, name, names, archive->nselected[axis], name));
-    TRY_OUT(parts_attach(file, data, name, dim, name));
-out:
-    text_free_list(names, names ? archive->nselected[axis] : 0);
-    return st;
+    TRY(parts_name_axis(archive, axis, &names));
+    TRY(parts_scale_texts(file, name, names.names, names.count, name));
+    return parts_attach(file, data, name, dim, name);
 }
 
 static const char convention[] =
@@ -290,21 +286,18 @@ static status_t quantised_put(hid_t file, hid_t rows, const struct product_spec 
 /* Ifs have a scale of their own where they count stations or beams, too. */
 static status_t spectra_put_beside(hid_t file, hid_t data, const struct product_spec *spec)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
     int has_more = archive->present[AXIS_STATION] || archive->present[AXIS_BEAM];
-    char **ifs = NULL;
-    uint32_t nifs = 0;
+    SCOPED(h5_names_free) struct h5_names ifs = {0};
     const char *scale = has_more ? "if" : "pol";
-    TRY_OUT(ifs_name(spec, &ifs, &nifs));
+    TRY(ifs_name(spec, &ifs));
     if (has_more && (spec->weights.are_kept || quantised_is(spec))) {
-        TRY_OUT(parts_scale_texts(file, "if", ifs, nifs, "station/beam/polarisation of each if"));
+        TRY(parts_scale_texts(file, "if", ifs.names, ifs.count,
+                              "station/beam/polarisation of each if"));
     }
-    TRY_OUT(spec->weights.are_kept ? bank_put_weights(file, spec, scale, nifs) : STATUS_OK);
-    TRY_OUT(quantised_is(spec) ? quantised_put(file, data, spec, scale) : STATUS_OK);
-out:
-    text_free_list(ifs, nifs);
-    return st;
+    TRY(spec->weights.are_kept ? bank_put_weights(file, spec, scale, (uint32_t)ifs.count)
+                               : STATUS_OK);
+    return quantised_is(spec) ? quantised_put(file, data, spec, scale) : STATUS_OK;
 }
 
 static status_t spectra_describe(hid_t file, const struct product_spec *spec,
@@ -412,18 +405,17 @@ static status_t power_put_header(hid_t data, const struct product_spec *spec, ui
 static status_t power_describe(hid_t file, const struct product_spec *spec,
                                const struct product_place *place)
 {
-    status_t st = STATUS_OK;
-    hid_t data = -1;
-    char **ifs = NULL;
-    uint32_t nifs = 0;
-    TRY_OUT(bank_describe(file, spec, place, "power spectra"));
-    TRY_OUT(ifs_name(spec, &ifs, &nifs));
-    TRY_OUT(h5_put_text(file, "CLASS", "FILTERBANK"));
-    TRY_OUT(h5_put_text(file, "VERSION", "1.0"));
+    SCOPED(h5_close_at) hid_t data = -1;
+    SCOPED(h5_names_free) struct h5_names ifs = {0};
+    TRY(bank_describe(file, spec, place, "power spectra"));
+    TRY(ifs_name(spec, &ifs));
+    const uint32_t nifs = (uint32_t)ifs.count;
+    TRY(h5_put_text(file, "CLASS", "FILTERBANK"));
+    TRY(h5_put_text(file, "VERSION", "1.0"));
     hsize_t dims[3] = {spec->rows, nifs, spec->frequencies};
-    REQUIRE_OUT(dims[2] <= INT32_MAX, STATUS_USAGE,
-                "%llu channels do not fit a filterbank, whose header counts to %d",
-                (unsigned long long)dims[2], INT32_MAX);
+    REQUIRE(dims[2] <= INT32_MAX, STATUS_USAGE,
+            "%llu channels do not fit a filterbank, whose header counts to %d",
+            (unsigned long long)dims[2], INT32_MAX);
     const struct parts_set medians = {/* found when all rows are there */
                                       place_name(PLACE_BANDPASS),
                                       H5T_IEEE_F32LE,
@@ -432,22 +424,18 @@ static status_t power_describe(hid_t file, const struct product_spec *spec,
                                       .long_name = bandpass_convention,
                                       .scales = {"pol", "frequency"},
                                       .labels = {"feed_id", "frequency"}};
-    TRY_OUT(packed_rows_create(file, spec, "data", quantised_type(spec), 3, dims, &data));
-    TRY_OUT(power_put_header(data, spec, nifs));
-    TRY_OUT(parts_scale_texts(
-        file, "pol", ifs, nifs,
+    TRY(packed_rows_create(file, spec, "data", quantised_type(spec), 3, dims, &data));
+    TRY(power_put_header(data, spec, nifs));
+    TRY(parts_scale_texts(
+        file, "pol", ifs.names, nifs,
         "station/beam/polarisation of each if, as far as the archive has such axes"));
-    TRY_OUT(parts_attach(file, data, "time", 0, "time"));
-    TRY_OUT(parts_attach(file, data, "pol", 1, "feed_id"));
-    TRY_OUT(parts_attach(file, data, "frequency", 2, "frequency"));
-    TRY_OUT(spec->weights.are_kept ? bank_put_weights(file, spec, "pol", nifs) : STATUS_OK);
-    TRY_OUT(spec->has_bandpass ? parts_put(file, &medians) : STATUS_OK);
-    TRY_OUT(spec->flag.is_on ? flagged_put(file, spec, "pol") : STATUS_OK);
-    TRY_OUT(quantised_is(spec) ? quantised_put(file, data, spec, "pol") : STATUS_OK);
-out:
-    text_free_list(ifs, nifs);
-    h5_close(data);
-    return st;
+    TRY(parts_attach(file, data, "time", 0, "time"));
+    TRY(parts_attach(file, data, "pol", 1, "feed_id"));
+    TRY(parts_attach(file, data, "frequency", 2, "frequency"));
+    TRY(spec->weights.are_kept ? bank_put_weights(file, spec, "pol", nifs) : STATUS_OK);
+    TRY(spec->has_bandpass ? parts_put(file, &medians) : STATUS_OK);
+    TRY(spec->flag.is_on ? flagged_put(file, spec, "pol") : STATUS_OK);
+    return quantised_is(spec) ? quantised_put(file, data, spec, "pol") : STATUS_OK;
 }
 
 const struct kind power_kind = {.rows = "data",

@@ -156,40 +156,31 @@ status_t parts_pack_texts(const char *name, char *const *texts, hsize_t count, s
 status_t parts_scale_texts(hid_t file, const char *name, char *const *texts, hsize_t count,
                            const char *long_name)
 {
-    status_t st = STATUS_OK;
-    struct parts_set set = {name, -1, 1, {count}, .is_scale = 1, .long_name = long_name};
-    hid_t dataset = -1;
-    char *packed = NULL;
-    TRY_OUT(parts_pack_texts(name, texts, count, 1, &set.type, &packed));
-    set.values = packed;
-    H5_TRY_OUT(H5Tset_cset(set.type, H5T_CSET_UTF8), "scale %s cannot be made", name);
-    TRY_OUT(parts_make(file, &set, &dataset));
+    SCOPED(h5_close_at) hid_t type = -1;
+    SCOPED(h5_close_at) hid_t dataset = -1;
+    SCOPED(free_at) char *packed = NULL;
+    TRY(parts_pack_texts(name, texts, count, 1, &type, &packed));
+    const struct parts_set set = {
+        name, type, 1, {count}, packed, .is_scale = 1, .long_name = long_name};
+    H5_TRY(H5Tset_cset(type, H5T_CSET_UTF8), "scale %s cannot be made", name);
+    TRY(parts_make(file, &set, &dataset));
     /* By this readers of netCDF (xarray) make texts of the bytes. */
-    TRY_OUT(h5_put_text(dataset, "_Encoding", "utf-8"));
-out:
-    free(packed);
-    h5_close(dataset);
-    h5_close(set.type);
-    return st;
+    return h5_put_text(dataset, "_Encoding", "utf-8");
 }
 
-status_t parts_name_axis(const struct archive *archive, enum axis axis, char ***out)
+status_t parts_name_axis(const struct archive *archive, enum axis axis, struct h5_names *out)
 {
-    status_t st = STATUS_OK;
-    char **texts = NULL;
     uint32_t count = archive->nselected[axis];
-    TRY_OUT(memory_zeroed(count, sizeof *texts, "names", &texts));
+    TRY(memory_zeroed(count, sizeof *out->names, "names", &out->names));
+    out->count = count;
     for (uint32_t i = 0; i < count; i++) {
         uint64_t index = archive->selected[axis][i];
         char number[24];
         snprintf(number, sizeof number, "%llu", (unsigned long long)index);
-        TRY_OUT(
-            memory_text(archive->names[axis] ? archive->names[axis][index] : number, &texts[i]));
+        TRY(memory_text(archive->names[axis] ? archive->names[axis][index] : number,
+                        &out->names[i]));
     }
-    *out = memory_move(&texts);
-out:
-    text_free_list(texts, count);
-    return st;
+    return STATUS_OK;
 }
 
 status_t parts_scale_time(hid_t file, uint64_t count, const struct sky *sky, const char *long_name)

@@ -4,7 +4,7 @@
 #ifndef VOLTMILL_PRODUCT_KIND_PARTS_H
 #define VOLTMILL_PRODUCT_KIND_PARTS_H
 
-#include "io/hdf5/h5.h"
+#include "io/hdf5/h5_dataset.h"
 #include "product/product.h"
 
 enum { PARTS_DIMS = 3 };
@@ -79,9 +79,9 @@ status_t parts_scale_frequency(hid_t file, hsize_t count);
 status_t parts_scale_time(hid_t file, uint64_t count, const struct sky *sky, const char *long_name);
 status_t parts_attach(hid_t file, hid_t data, const char *scale, unsigned dim, const char *label);
 
-/* Makes the names (or else numbers) of the selected indices of an axis, [archive->nselected[axis]];
- * text_free_list() returns them. Fails with DEVICE (memory). */
-status_t parts_name_axis(const struct archive *archive, enum axis axis, char ***out);
+/* Makes the names (or else numbers) of the selected indices of an axis in *out, {0} before;
+ * h5_names_free() it, also after a failure. Fails with DEVICE (memory). */
+status_t parts_name_axis(const struct archive *archive, enum axis axis, struct h5_names *out);
 
 /* parts_put_root(): writes the attributes of the root that every product has. parts_put_sky(): of
  * these, what archives in the native layout have, too: start, telescope, source, position, as far

@@ -338,41 +338,32 @@ static status_t header_describe(hid_t file, const struct product_spec *spec, con
 
 static status_t data_describe(hid_t file, const struct product_spec *spec, const int64_t *pols)
 {
-    status_t st = STATUS_OK;
     const struct visibilities_spec *v = spec->visibilities;
-    hid_t group = -1;
-    hid_t types[2] = {-1, -1};
-    hid_t data[2] = {-1, -1};
-    struct text names = {0};
+    SCOPED(h5_close_at) hid_t group = -1;
+    SCOPED(h5_close_two) hid_t types[2] = {-1, -1};
+    SCOPED(h5_close_two) hid_t data[2] = {-1, -1};
+    SCOPED(text_free) struct text names = {0};
     struct parts_set set = {place_name(PLACE_NSAMPLES),
                             H5T_IEEE_F32LE,
                             3,
                             {spec->rows * v->npairs, spec->frequencies, v->npols},
                             .long_name = nsamples_long_name};
-    TRY_OUT(parts_make_group(file, "Data", HEADER_LINKS, &group));
-    TRY_OUT(parts_pair_type(H5T_IEEE_F32LE, "visdata", &types[0]));
-    TRY_OUT(h5_create_dataset(file, rows_name, types[0], 3, set.dims, &data[0]));
+    TRY(parts_make_group(file, "Data", HEADER_LINKS, &group));
+    TRY(parts_pair_type(H5T_IEEE_F32LE, "visdata", &types[0]));
+    TRY(h5_create_dataset(file, rows_name, types[0], 3, set.dims, &data[0]));
     for (uint32_t i = 0; i < v->npols; i++) {
-        TRY_OUT(text_add(&names, "%s%s", i > 0 ? "," : "", pol_names[-1 - pols[i]]));
+        TRY(text_add(&names, "%s%s", i > 0 ? "," : "", pol_names[-1 - pols[i]]));
     }
-    TRY_OUT(h5_put_text(data[0], "pol_type", names.data));
-    TRY_OUT(h5_put_text(data[0], "units", "V2"));
-    TRY_OUT(h5_put_text(data[0], "long_name", visibility_convention));
-    TRY_OUT(parts_make(file, &set, &data[1]));
-    TRY_OUT(h5_put_f64(data[1], "min_weight", spec->weights.least));
+    TRY(h5_put_text(data[0], "pol_type", names.data));
+    TRY(h5_put_text(data[0], "units", "V2"));
+    TRY(h5_put_text(data[0], "long_name", visibility_convention));
+    TRY(parts_make(file, &set, &data[1]));
+    TRY(h5_put_f64(data[1], "min_weight", spec->weights.least));
     set.name = place_name(PLACE_BAD);
     set.long_name = "nsamples are 0, or below their min_weight";
-    TRY_OUT(header_make_bool(&types[1]));
+    TRY(header_make_bool(&types[1]));
     set.type = types[1];
-    TRY_OUT(parts_put(file, &set));
-out:
-    text_free(&names);
-    for (int i = 0; i < 2; i++) {
-        h5_close(data[i]);
-        h5_close(types[i]);
-    }
-    h5_close(group);
-    return st;
+    return parts_put(file, &set);
 }
 
 static status_t visibilities_describe(hid_t file, const struct product_spec *spec,
