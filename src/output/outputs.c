@@ -323,24 +323,22 @@ static status_t outputs_publish_one(const outputs_t *outputs, uint32_t i)
  * journal goes. So the next run knows what is left to be done, whenever this one is killed. */
 static status_t outputs_publish(outputs_t *outputs)
 {
-    status_t st = STATUS_OK;
-    REQUIRE_OUT(outputs_done(outputs) == outputs->outputs[0].journal->chunks, STATUS_DATA,
-                "%s: chunks are missing at the end", outputs->outputs[0].part);
+    REQUIRE(outputs_done(outputs) == outputs->outputs[0].journal->chunks, STATUS_DATA,
+            "%s: chunks are missing at the end", outputs->outputs[0].part);
     for (uint32_t i = 0; i < outputs->count; i++) {
-        TRY_OUT(outputs->outputs[i].is_published ? STATUS_OK : outputs_complete(outputs, i));
+        TRY(outputs->outputs[i].is_published ? STATUS_OK : outputs_complete(outputs, i));
     }
+    status_t st = STATUS_OK;
     /* From here on none is to be removed, and each gets its name if it can. */
     for (uint32_t i = 0; i < outputs->count; i++) {
         status_t published = outputs_publish_one(outputs, i);
         st = st == STATUS_OK ? published : st;
     }
-    TRY_OUT(st);
+    TRY(st);
     for (uint32_t i = 0; i < outputs->count; i++) {
         file_remove(outputs->outputs[i].journal_path);
     }
-    TRY_OUT(folder_sync(outputs->spec->items[0].file));
-out:
-    return st;
+    return folder_sync(outputs->spec->items[0].file);
 }
 
 status_t outputs_end_sync_all(outputs_t *outputs)

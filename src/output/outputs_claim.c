@@ -296,18 +296,14 @@ status_t outputs_check(const struct output_spec *spec, int force)
 
 status_t outputs_are_complete(const struct output_spec *spec, int *out)
 {
-    status_t st = STATUS_OK;
     int is_complete = 1;
     for (uint32_t i = 0; i < spec->count && is_complete; i++) {
-        struct product_files files;
-        st = product_files_of(spec->items[i].file, &files);
+        SCOPED(product_files_free) struct product_files files = {.path = NULL};
+        TRY(product_files_of(spec->items[i].file, &files));
         is_complete = files.has_path && !files.has_journal;
-        product_files_free(&files);
-        TRY_OUT(st);
     }
     *out = is_complete;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Reports what claim_take() would find. */

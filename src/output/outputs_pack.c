@@ -317,33 +317,29 @@ static status_t squeeze_round(struct squeezing *s, uint64_t first, struct squeez
 
 static status_t squeeze_rounds_all(struct squeezing *s)
 {
-    status_t st = STATUS_OK;
     MPI_Comm comm = s->outputs->comm;
-    watchdog_t *watchdog = NULL;
+    SCOPED(watchdog_end_at) watchdog_t *watchdog = NULL;
     uint64_t step = (uint64_t)s->outputs->size * PACKED_ROUND;
     uint64_t end = packed_count(&s->shape) + step; /* the last round only writes */
     for (uint64_t first = 0; first < end; first += step) {
         struct squeezed *now = &s->rounds[first / step % 2];
         struct squeezed *before = &s->rounds[(first / step + 1) % 2];
-        TRY_OUT(agree_all(comm, pack_watch(s->outputs, s->output, s->patience,
-                                           ": its rows could not be compressed", &watchdog)));
-        TRY_OUT(agree_all(comm, squeeze_round(s, first, now, before)));
+        TRY(agree_all(comm, pack_watch(s->outputs, s->output, s->patience,
+                                       ": its rows could not be compressed", &watchdog)));
+        TRY(agree_all(comm, squeeze_round(s, first, now, before)));
         MPI_Allgather(now->sizes, PACKED_ROUND, MPI_UINT64_T, s->all, PACKED_ROUND, MPI_UINT64_T,
                       comm);
+        status_t st = STATUS_OK;
         for (uint64_t i = 0; i < step && s->outputs->rank == 0 && st == STATUS_OK; i++) {
             st = s->all[i] > 0 ? packed_place(s->packed, s->all[i], &s->all[i]) : STATUS_OK;
         }
-        TRY_OUT(
-            agree_all(comm, st)); /* rank 0 has turned the sizes of all chunks into their places */
+        TRY(agree_all(comm, st)); /* rank 0 has turned the sizes of all chunks into their places */
         share_bytes_all(comm, s->all, (size_t)step * sizeof *s->all);
         memcpy(now->places, s->all + (uint64_t)s->outputs->rank * PACKED_ROUND, sizeof now->places);
     }
     /* A slow disk may take longer for all of it than the watchdog waits. */
     watchdog_end(memory_move(&watchdog));
-    TRY_OUT(agree_all(comm, file_sync_data(s->fd, s->output->packed_path)));
-out:
-    watchdog_end(watchdog);
-    return st;
+    return agree_all(comm, file_sync_data(s->fd, s->output->packed_path));
 }
 
 /* On rank 0. The other file is locked, too: it will be the .part. */

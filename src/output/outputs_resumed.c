@@ -89,22 +89,17 @@ int outputs_may_go_back(const outputs_t *outputs)
 
 static status_t resumed_gather(outputs_t *outputs, struct text *out)
 {
-    status_t st = STATUS_OK;
-    struct resumed_gathering gathering = {.outputs = outputs, .out = out};
     for (uint32_t i = 0; i < outputs->count; i++) {
         const struct output *output = &outputs->outputs[i];
         if (resumed_is_final(output)) {
             continue;
         }
-        free(memory_move(&gathering.seen));
-        gathering.product = i;
-        TRY_OUT(memory_zeroed((size_t)output->journal->chunks / 8 + 1, 1, "a journal",
-                              &gathering.seen));
-        TRY_OUT(journal_read(output->journal, &gathering, resumed_gather_record));
+        SCOPED(free_at) unsigned char *seen = NULL;
+        TRY(memory_zeroed((size_t)output->journal->chunks / 8 + 1, 1, "a journal", &seen));
+        struct resumed_gathering gathering = {outputs, i, seen, out};
+        TRY(journal_read(output->journal, &gathering, resumed_gather_record));
     }
-out:
-    free(gathering.seen);
-    return st;
+    return STATUS_OK;
 }
 
 /* Counts a read. Returns whether there are to be no more. */
@@ -221,7 +216,6 @@ struct resumed_told {
 static status_t resumed_compare(struct resumed *resumed, const struct resumed_head *head,
                                 const char *expected)
 {
-    status_t st = STATUS_OK;
     int is_same = 1;
     uint32_t beside = 0;
     size_t bytes = (size_t)head->sums * sizeof *resumed->sums;
@@ -229,16 +223,16 @@ static status_t resumed_compare(struct resumed *resumed, const struct resumed_he
     const struct resumed_part part = resumed_part_of(resumed->outputs, head->product, head->chunk);
     const struct beside_file file = outputs_beside_file(resumed->outputs, head->product);
     memset(resumed->sums, 0, bytes);
-    TRY_OUT(resumed_sum(resumed, &part));
-    TRY_OUT(resumed_compare_times(&part, &is_same));
-    TRY_OUT(beside_sum(&file, &part.chunk, part.rows, &beside));
+    TRY(resumed_sum(resumed, &part));
+    TRY(resumed_compare_times(&part, &is_same));
+    TRY(beside_sum(&file, &part.chunk, part.rows, &beside));
     is_same &= beside == head->beside;
+    status_t st = STATUS_OK;
     pthread_mutex_lock(&resumed->lock);
     if (!resumed->is_cut && (!is_same || memcmp(resumed->sums, expected, bytes) != 0)) {
         st = text_add_bytes(&resumed->differ, (const char *)&told, sizeof told);
     }
     pthread_mutex_unlock(&resumed->lock);
-out:
     return st;
 }
 
@@ -317,22 +311,18 @@ static status_t resumed_start(outputs_t *outputs, struct text *records)
 
 status_t resumed_begin_all(outputs_t *outputs)
 {
-    status_t st = STATUS_OK;
-    struct text records = {0};
+    SCOPED(text_free) struct text records = {0};
     if (!outputs->is_begun || outputs->spec->job->check_resumed == CHECK_RESUMED_OFF) {
-        goto out;
+        return STATUS_OK;
     }
-    st = outputs->rank == 0 ? resumed_gather(outputs, &records) : STATUS_OK;
-    TRY_OUT(agree_all(outputs->comm,
-                      st == STATUS_OK && outputs->rank == 0
-                          ? memory_zeroed((size_t)outputs->outputs[0].journal->chunks / 8 + 1, 1,
-                                          "a journal", &outputs->differ)
-                          : STATUS_OK));
-    TRY_OUT(share_text_all(outputs->comm, &records));
-    TRY_OUT(agree_all(outputs->comm, resumed_start(outputs, &records)));
-out:
-    text_free(&records);
-    return st;
+    status_t st = outputs->rank == 0 ? resumed_gather(outputs, &records) : STATUS_OK;
+    TRY(agree_all(outputs->comm,
+                  st == STATUS_OK && outputs->rank == 0
+                      ? memory_zeroed((size_t)outputs->outputs[0].journal->chunks / 8 + 1, 1,
+                                      "a journal", &outputs->differ)
+                      : STATUS_OK));
+    TRY(share_text_all(outputs->comm, &records));
+    return agree_all(outputs->comm, resumed_start(outputs, &records));
 }
 
 int outputs_is_compared(outputs_t *outputs, double seconds, uint64_t *moved)
@@ -437,22 +427,19 @@ status_t resumed_revoke(outputs_t *outputs, int is_last)
 
 status_t outputs_compare_end_all(outputs_t *outputs, int *again)
 {
-    status_t st = STATUS_OK;
     struct resumed *resumed = outputs->resumed;
     *again = 0;
     if (!resumed) {
-        goto out;
+        return STATUS_OK;
     }
     pool_worker_wait(resumed->worker);
     if (most_u32_all(outputs->comm, (uint32_t)resumed->is_cut) > 0) {
-        st = STATUS_STOPPED;
-        goto out;
+        return STATUS_STOPPED;
     }
-    TRY_OUT(agree_all(outputs->comm, outputs->rank == 0 ? resumed_revoke(outputs, 1) : STATUS_OK));
+    TRY(agree_all(outputs->comm, outputs->rank == 0 ? resumed_revoke(outputs, 1) : STATUS_OK));
     *again = outputs->again > 0;
     share_bytes_all(outputs->comm, again, sizeof *again);
     resumed_destroy(resumed);
     outputs->resumed = NULL;
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -732,21 +732,21 @@ static status_t driver_make_room(driver_t *driver)
 
 status_t driver_simulate(const struct driver_work *work, int ranks)
 {
-    status_t st = STATUS_OK;
+    SCOPED(driver_end)
     driver_t driver = {.comm = MPI_COMM_SELF,
                        .size = ranks,
                        .work = work,
                        .stopping_since = -1,
                        .failed_rank = -1};
-    TRY_OUT(driver_make_room(&driver));
+    TRY(driver_make_room(&driver));
     driver.size = 1;
-    TRY_OUT(liveness_create_all(driver.comm, 0, &driver.liveness));
+    TRY(liveness_create_all(driver.comm, 0, &driver.liveness));
     for (uint64_t i = 0; i < work->chunks && driver.trouble == STATUS_OK; i++) {
         uint64_t chunk = NO_CHUNK;
         MPI_Request reply;
         driver_ask(&driver, 1, &chunk, &reply);
         driver.told.length = 0;
-        TRY_OUT(work->tell(work->context, &driver.told));
+        TRY(work->tell(work->context, &driver.told));
         driver_send_told(&driver);
         while (driver_serve_one(&driver)) {
         }
@@ -754,22 +754,19 @@ status_t driver_simulate(const struct driver_work *work, int ranks)
     }
     while (driver_has_posted(&driver)) {
     }
-    st = driver.trouble;
-out:
-    driver_end(&driver);
-    return st;
+    return driver.trouble;
 }
 
 status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct progress *progress)
 {
+    SCOPED(driver_end)
     driver_t driver = {
         .comm = comm, .work = work, .progress = progress, .stopping_since = -1, .failed_rank = -1};
     int last[2] = {STATUS_OK, 0}; /* status, TAG_STOP sent */
-    status_t st = STATUS_OK;
     driver.rank = agree_rank(comm);
     driver.size = agree_size(comm);
-    TRY_OUT(agree_all(comm, driver.rank == 0 ? driver_make_room(&driver) : STATUS_OK));
-    TRY_OUT(liveness_create_all(comm, work->timeout, &driver.liveness));
+    TRY(agree_all(comm, driver.rank == 0 ? driver_make_room(&driver) : STATUS_OK));
+    TRY(liveness_create_all(comm, work->timeout, &driver.liveness));
     if (driver.rank == 0) {
         if (progress) {
             progress_begin(progress);
@@ -789,8 +786,5 @@ status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct pr
     if (driver.rank != 0) {
         driver_clear_up(&driver, last[1]);
     }
-    st = (status_t)last[0];
-out:
-    driver_end(&driver);
-    return st;
+    return (status_t)last[0];
 }

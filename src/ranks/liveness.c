@@ -181,26 +181,21 @@ struct liveness {
 
 status_t liveness_create_all(MPI_Comm comm, double timeout, liveness_t **out)
 {
-    status_t st = STATUS_OK;
-    peers_t *peers = NULL;
-    liveness_t *liveness = NULL;
-    TRY_OUT(peers_create_all(comm, &peers));
-    st = memory_zeroed(1, sizeof *liveness, "ranks", &liveness);
+    SCOPED(peers_destroy_at) peers_t *peers = NULL;
+    SCOPED(liveness_destroy_at) liveness_t *liveness = NULL;
+    TRY(peers_create_all(comm, &peers));
+    status_t st = memory_zeroed(1, sizeof *liveness, "ranks", &liveness);
     if (st == STATUS_OK) {
         st = memory_zeroed((size_t)peers->size, sizeof *liveness->heard, "ranks", &liveness->heard);
     }
-    TRY_OUT(agree_all(comm, st));
+    TRY(agree_all(comm, st));
     for (int i = 0; i < peers->size; i++) {
         liveness->heard[i] = clock_now();
     }
     liveness->timeout = timeout;
-    liveness->peers = peers;
+    liveness->peers = memory_move(&peers);
     *out = memory_move(&liveness);
-    peers = NULL;
-out:
-    liveness_destroy(liveness);
-    peers_destroy(peers);
-    return st;
+    return STATUS_OK;
 }
 
 void liveness_destroy(liveness_t *liveness)

@@ -46,6 +46,7 @@ typedef struct liveness liveness_t;
  * silent rank counts as lost; 0: never. Collective. Fails on all with DEVICE (memory). */
 status_t liveness_create_all(MPI_Comm comm, double timeout, liveness_t **out);
 void liveness_destroy(liveness_t *liveness); /* takes NULL */
+SCOPED_END(liveness_destroy, liveness_t *)
 
 /* Notes that a message of the rank has come now; nothing if the rank has left. */
 void liveness_heard(liveness_t *liveness, int rank);

@@ -144,18 +144,15 @@ static status_t groups_add(struct groups *groups, const char *path)
 /* Adds the files of a pattern; *found = 0: there are none. */
 static status_t groups_find(struct groups *groups, const char *pattern, int *found)
 {
-    status_t st = STATUS_OK;
-    glob_t paths = {0};
+    SCOPED(globfree) glob_t paths = {0};
     int exists = 0;
-    TRY_OUT(file_exists(pattern, &exists));
+    TRY(file_exists(pattern, &exists));
     *found = exists || (glob(pattern, 0, NULL, &paths) == 0 && paths.gl_pathc > 0);
-    TRY_OUT(exists ? groups_add(groups, pattern) : STATUS_OK);
+    TRY(exists ? groups_add(groups, pattern) : STATUS_OK);
     for (size_t i = 0; i < paths.gl_pathc; i++) {
-        TRY_OUT(groups_add(groups, paths.gl_pathv[i]));
+        TRY(groups_add(groups, paths.gl_pathv[i]));
     }
-out:
-    globfree(&paths);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t groups_find_line(struct groups *groups, const char *written, const char *list,
@@ -206,24 +203,20 @@ static status_t groups_find_listed(struct groups *groups, const char *path, int 
 /* Appends the texts of an observation; warns of files of its sequence that no pattern matches. */
 static status_t group_write(const struct group *group, struct text *out)
 {
-    status_t st = STATUS_OK;
     const char *files = group->files.data;
     const char *pattern = group->pattern.data;
-    glob_t all = {0};
+    SCOPED(globfree) glob_t all = {0};
     size_t count = pattern && glob(pattern, 0, NULL, &all) == 0 ? all.gl_pathc : 0;
     if (count > group->count && !group->opens_others) {
         report_warn("--each: %s is split: %zu of its %zu files match no pattern and are not read; "
                     "all are %s",
                     group->name.data, count - group->count, count, pattern);
     }
-    TRY_OUT(text_add_bytes(out, group->name.data, group->name.length + 1));
+    TRY(text_add_bytes(out, group->name.data, group->name.length + 1));
     files = group->count > 1 && count == group->count ? pattern : files;
-    TRY_OUT(text_add_bytes(out, files, strlen(files) + 1));
-    TRY_OUT(text_add_bytes(out, group->missing.data ? group->missing.data : "",
-                           group->missing.length + 1));
-out:
-    globfree(&all);
-    return st;
+    TRY(text_add_bytes(out, files, strlen(files) + 1));
+    return text_add_bytes(out, group->missing.data ? group->missing.data : "",
+                          group->missing.length + 1);
 }
 
 status_t observations_find(const char *pattern, const char *list, int keeps_going,
@@ -299,16 +292,12 @@ static status_t batch_add(struct batch_files *files, const char *path, uint32_t 
 /* Adds all names that a product has, one after the other. */
 static status_t batch_add_output(struct batch_files *files, const char *path, uint32_t observation)
 {
-    status_t st = STATUS_OK;
-    struct product_files product;
-    TRY_OUT(product_files_of(path, &product));
-    TRY_OUT(batch_add(files, product.path, observation, 0));
-    TRY_OUT(batch_add(files, product.part, observation, 0));
-    TRY_OUT(batch_add(files, product.journal, observation, 0));
-    TRY_OUT(batch_add(files, product.packed, observation, 0));
-out:
-    product_files_free(&product);
-    return st;
+    SCOPED(product_files_free) struct product_files product = {.path = NULL};
+    TRY(product_files_of(path, &product));
+    TRY(batch_add(files, product.path, observation, 0));
+    TRY(batch_add(files, product.part, observation, 0));
+    TRY(batch_add(files, product.journal, observation, 0));
+    return batch_add(files, product.packed, observation, 0);
 }
 
 /* All files that ranges of DMs could have: filterbanks are not opened yet. */

@@ -131,27 +131,23 @@ static status_t grid_make_parts(const struct archive *archive, const char *origi
 status_t grid_create_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
                          struct grid **out)
 {
-    status_t st = STATUS_OK;
-    struct inputs inputs = {0};
-    struct text origin = {0};
-    struct grid *grid = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *grid, "a job's parts", &grid));
+    SCOPED(inputs_free) struct inputs inputs = {0};
+    SCOPED(text_free) struct text origin = {0};
+    SCOPED(grid_destroy_at) struct grid *grid = NULL;
+    TRY(memory_zeroed(1, sizeof *grid, "a job's parts", &grid));
     grid->job = job;
     grid->lock_fd = -1;
-    TRY_OUT(agree_all(comm, memory_format(&grid->lock, "%s.coherent", job->dedisperse[0].file)));
+    TRY(agree_all(comm, memory_format(&grid->lock, "%s.coherent", job->dedisperse[0].file)));
+    status_t st = STATUS_OK;
     if (agree_rank(comm) == 0) {
         st = inputs_of_bank(job, archive, &inputs);
         st = st == STATUS_OK ? inputs_contents(&inputs, &origin) : st;
     }
-    TRY_OUT(agree_all(comm, st));
-    TRY_OUT(share_text_all(comm, &origin));
-    TRY_OUT(agree_all(comm, grid_make_parts(archive, origin.data, agree_rank(comm), grid)));
+    TRY(agree_all(comm, st));
+    TRY(share_text_all(comm, &origin));
+    TRY(agree_all(comm, grid_make_parts(archive, origin.data, agree_rank(comm), grid)));
     *out = memory_move(&grid);
-out:
-    inputs_free(&inputs);
-    text_free(&origin);
-    grid_destroy(grid);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t grid_lock(struct grid *grid)

@@ -43,6 +43,7 @@ status_t grid_create_all(MPI_Comm comm, const struct job *job, const struct arch
 /* Frees the grid; removes and releases the lock, if it was taken, and folders that were made for
  * it. Takes NULL. */
 void grid_destroy(struct grid *grid);
+SCOPED_END(grid_destroy, struct grid *)
 
 /* Takes the lock on rank 0, made with its folder if need be: what is left is to be looked at once
  * more. Collective: all ranks fail alike. Fails with USAGE if another run has it (still, after

@@ -26,54 +26,45 @@ static status_t made_by_fail_broken(const char *path)
 
 static status_t made_by_check_hdf5(const struct output_spec_item *item, const char *inputs)
 {
-    status_t st = STATUS_OK;
-    struct product *product = NULL;
-    struct text difference = {0};
-    st = product_open(item->file, &product);
-    TRY_OUT(st == STATUS_DATA ? made_by_fail_broken(item->file) : st);
-    REQUIRE_OUT(product, STATUS_USAGE,
-                "%s exists already: --force replaces it (it is not a product)", item->file);
+    SCOPED(product_destroy_at) struct product *product = NULL;
+    SCOPED(text_free) struct text difference = {0};
+    status_t st = product_open(item->file, &product);
+    TRY(st == STATUS_DATA ? made_by_fail_broken(item->file) : st);
+    REQUIRE(product, STATUS_USAGE, "%s exists already: --force replaces it (it is not a product)",
+            item->file);
     struct origin then = {.job = product->origin.job_text, .inputs = product->origin.inputs};
     struct origin now = {.job = item->text, .inputs = inputs};
-    TRY_OUT(origin_compare(&then, &now, &difference));
-    REQUIRE_OUT(
+    TRY(origin_compare(&then, &now, &difference));
+    return REQUIRED(
         difference.length == 0, STATUS_USAGE,
         "%s exists already: --force replaces it (it was made by another job or of other files: "
         "%s)",
         item->file, difference.data);
-out:
-    text_free(&difference);
-    product_destroy(product);
-    return st;
 }
 
 /* Checks a file of another format by its stamp. */
 static status_t made_by_check_stamp(const struct output_spec_item *item, const char *inputs)
 {
-    status_t st = STATUS_OK;
-    struct fbh5 *fbh5 = NULL;
+    SCOPED(fbh5_destroy_at) struct fbh5 *fbh5 = NULL;
     struct stamp then = {0};
     int found = 0;
     const char *format = item->format == FILE_FIL ? "SIGPROC" : "PSRFITS";
-    st = fbh5_open(item->file, FBH5_HEADER, &fbh5);
-    TRY_OUT(st == STATUS_DATA ? made_by_fail_broken(item->file) : st);
-    TRY_OUT(stamp_read(item->file, &then, &found));
-    REQUIRE_OUT(
+    status_t st = fbh5_open(item->file, FBH5_HEADER, &fbh5);
+    TRY(st == STATUS_DATA ? made_by_fail_broken(item->file) : st);
+    TRY(stamp_read(item->file, &then, &found));
+    REQUIRE(
         found && fbh5->format && strcmp(fbh5->format, format) == 0, STATUS_USAGE,
         "%s exists already: --force replaces it (it is not a %s file that says which job made it)",
         item->file, format);
-    REQUIRE_OUT(
+    REQUIRE(
         fbh5->rows == then.rows, STATUS_USAGE,
         "%s exists already: --force replaces it (it is not a complete product: it contains %" PRIu64
         " of %" PRIu64 " spectra)",
         item->file, fbh5->rows, then.rows);
     struct stamp now = stamp_of(item->text, inputs, then.rows);
-    REQUIRE_OUT(then.job == now.job && then.inputs == now.inputs, STATUS_USAGE,
-                "%s exists already: --force replaces it (it was made %s)", item->file,
-                then.job != now.job ? "by another job" : "of other files");
-out:
-    fbh5_destroy(fbh5);
-    return st;
+    return REQUIRED(then.job == now.job && then.inputs == now.inputs, STATUS_USAGE,
+                    "%s exists already: --force replaces it (it was made %s)", item->file,
+                    then.job != now.job ? "by another job" : "of other files");
 }
 
 /* Checks that a product was made by this job of these inputs. `inputs`: the text of

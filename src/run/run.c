@@ -26,28 +26,29 @@ struct table {
     int is_there, is_same; /* the file in its place, and as its text */
 };
 
+static void table_free(struct table *table)
+{
+    text_free(&table->words);
+}
+
 static status_t tables_look(const struct job_search *search, int is_complete, struct table *out)
 {
-    status_t st = STATUS_OK;
-    struct candidates_file *in = NULL;
-    struct text there = {0};
+    SCOPED(candidates_close_at) struct candidates_file *in = NULL;
+    SCOPED(text_free) struct text there = {0};
     if (is_complete) {
-        TRY_OUT(candidates_open(search->file, &in));
-        TRY_OUT(candidates_csv(&in->found, &out->words));
+        TRY(candidates_open(search->file, &in));
+        TRY(candidates_csv(&in->found, &out->words));
         out->count = in->found.count;
     }
-    TRY_OUT(file_exists(search->csv, &out->is_there));
-    st = out->is_there ? text_read_file(&there, search->csv, MOST_BYTES, "a table") : STATUS_OK;
+    TRY(file_exists(search->csv, &out->is_there));
+    status_t st =
+        out->is_there ? text_read_file(&there, search->csv, MOST_BYTES, "a table") : STATUS_OK;
     if (st == STATUS_USAGE || st == STATUS_DATA) {
         report_clear(); /* something else */
-        st = STATUS_OK;
-    } else if (st == STATUS_OK && out->is_there) {
-        out->is_same = there.length == out->words.length &&
-                       memcmp(there.data, out->words.data, there.length) == 0;
+        return STATUS_OK;
     }
-out:
-    candidates_close(in);
-    text_free(&there);
+    out->is_same = st == STATUS_OK && out->is_there && there.length == out->words.length &&
+                   memcmp(there.data, out->words.data, there.length) == 0;
     return st;
 }
 
@@ -56,19 +57,14 @@ out:
  * STOPPED. */
 static status_t tables_check(const struct job_search *search, int is_complete)
 {
-    status_t st = STATUS_OK;
-    struct table table = {.count = 0};
-    TRY_OUT(search->csv ? tables_look(search, is_complete, &table) : STATUS_OK);
-    REQUIRE_OUT(
-        !table.is_there || table.is_same || !is_complete, STATUS_USAGE,
-        "%s exists already, and is not the table of %s: remove it, and the run writes it again "
-        "(--force makes all of the job anew)",
-        search->csv, search->file);
-    REQUIRE_OUT(!table.is_there || table.is_same, STATUS_USAGE,
-                "%s exists already: --force replaces it", search->csv);
-out:
-    text_free(&table.words);
-    return st;
+    SCOPED(table_free) struct table table = {.count = 0};
+    TRY(search->csv ? tables_look(search, is_complete, &table) : STATUS_OK);
+    REQUIRE(!table.is_there || table.is_same || !is_complete, STATUS_USAGE,
+            "%s exists already, and is not the table of %s: remove it, and the run writes it again "
+            "(--force makes all of the job anew)",
+            search->csv, search->file);
+    return REQUIRED(!table.is_there || table.is_same, STATUS_USAGE,
+                    "%s exists already: --force replaces it", search->csv);
 }
 
 /* Rank 0, when the search is complete: writes the table, unless it exists. Publishing is atomic: a
@@ -76,27 +72,23 @@ out:
  * `force`), DATA, NO_SPACE, DEVICE, STOPPED. */
 static status_t tables_write(const struct job_search *search, int force)
 {
-    status_t st = STATUS_OK;
-    struct table table = {.count = 0};
-    struct guard reads = {0};
+    SCOPED(table_free) struct table table = {.count = 0};
+    SCOPED(guard_free) struct guard reads = {0};
     int same = 0;
-    TRY_OUT(tables_look(search, 1, &table));
+    TRY(tables_look(search, 1, &table));
     if (table.is_same) {
-        goto out;
+        return STATUS_OK;
     }
     const struct export_plan plan = {.path = search->csv,
                                      .mark = MARK_RUN,
                                      .force = force,
                                      .bytes = table.words.length,
                                      .head = &table.words};
-    TRY_OUT(guard_add(&reads, "the file which it is made of,", search->file));
-    TRY_OUT(export_file_write(&plan, &reads, &same));
+    TRY(guard_add(&reads, "the file which it is made of,", search->file));
+    TRY(export_file_write(&plan, &reads, &same));
     display_print("%s: %s as comma-separated values\n", search->csv,
                   units_amount(table.count, "candidate", "candidates"));
-out:
-    text_free(&table.words);
-    guard_free(&reads);
-    return st;
+    return STATUS_OK;
 }
 
 /* Rank 0, outside of passes, which have limits of their own: begins the one of the main thread for
@@ -583,26 +575,26 @@ static status_t run_parts_all(MPI_Comm comm, struct run_begin *begun,
                               const struct run_options *options, double started)
 {
     status_t st = STATUS_OK;
-    struct grid *grid = NULL;
-    watchdog_t *watchdog = NULL;
+    SCOPED(watchdog_end_at) watchdog_t *watchdog = NULL;
+    SCOPED(grid_destroy_at) struct grid *grid = NULL;
     const char *file = job_file(begun->job, 0);
     const int rank = agree_rank(comm);
-    TRY_OUT(grid_create_all(comm, begun->job, begun->archive, &grid));
+    TRY(grid_create_all(comm, begun->job, begun->archive, &grid));
     if (!begun->left.all) {
         st = rank == 0 ? run_watch(options, file, "locked", &watchdog) : STATUS_OK;
-        TRY_OUT(agree_all(comm, st));
-        TRY_OUT(grid_lock_all(comm, grid));
+        TRY(agree_all(comm, st));
+        TRY(grid_lock_all(comm, grid));
         watchdog_end(memory_move(&watchdog));
         /* Once more: the run that had the lock may just have completed it. */
-        TRY_OUT(run_find_left_all(comm, begun->job, begun->archive, options, &begun->left));
+        TRY(run_find_left_all(comm, begun->job, begun->archive, options, &begun->left));
     }
     if (begun->left.all) {
         st = run_conclude_all(comm, begun->job, options);
     } else {
-        TRY_OUT(agree_all(comm, rank == 0 ? run_plan_check_parts(grid, begun->archive, options)
-                                          : STATUS_OK));
+        TRY(agree_all(comm,
+                      rank == 0 ? run_plan_check_parts(grid, begun->archive, options) : STATUS_OK));
         for (uint32_t i = 0; i < grid->count; i++, started = clock_now()) {
-            TRY_OUT(run_part_all(comm, grid, i, begun->archive, options, started));
+            TRY(run_part_all(comm, grid, i, begun->archive, options, started));
         }
         st = grid_merge_all(comm, grid, begun->archive, options);
     }
@@ -610,9 +602,6 @@ static status_t run_parts_all(MPI_Comm comm, struct run_begin *begun,
         (void)run_watch(options, file, "finished, by removing its parts,", &watchdog);
         grid_remove(grid);
     }
-out:
-    grid_destroy(grid);
-    watchdog_end(watchdog);
     return st;
 }
 
@@ -652,20 +641,17 @@ static void run_say_what_is_bound(const struct job *job)
  * completed it since this one looked: then this one looks again, and does what is left. */
 static status_t run_opened_all(MPI_Comm comm, const struct run_options *options)
 {
+    SCOPED(run_begin_free) struct run_begin begun = {.job = NULL};
     status_t st = STATUS_OK;
-    struct run_begin begun;
     double started = clock_now();
     stop_begin(agree_rank(comm) == 0);
-    TRY_OUT(run_begin_all(comm, options, &begun));
+    TRY(run_begin_all(comm, options, &begun));
     if (agree_rank(comm) == 0 && !begun.left.all && !options->each) {
         run_say_what_is_bound(begun.job);
     }
     do {
         st = run_left_all(comm, &begun, options, started);
     } while (st == STATUS_USAGE && run_was_overtaken_all(comm, options, &begun));
-    TRY_OUT(st);
-out:
-    run_begin_free(&begun);
     return st;
 }
 

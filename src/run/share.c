@@ -154,9 +154,9 @@ status_t opened_take_all(MPI_Comm comm, opened_t *opened, const struct job *job,
                          enum backend_kind kind, backend_t **out)
 {
     status_t st = STATUS_OK;
-    struct wish wish;
+    SCOPED(wish_free) struct wish wish = {.device = NULL};
     backend_t *backend = NULL;
-    TRY_OUT(agree_all(comm, wish_make(opened, job, kind, &wish)));
+    TRY(agree_all(comm, wish_make(opened, job, kind, &wish)));
     pool_worker_wait(opened->worker);
     opened->has_begun = 0;
     if (opened->waiting && wish_is_same(&opened->wish, &wish)) {
@@ -166,14 +166,11 @@ status_t opened_take_all(MPI_Comm comm, opened_t *opened, const struct job *job,
         st = backend_open(kind, &wish.options, &backend);
     }
     *out = backend;
-    TRY_OUT(agree_all(comm, st));
+    TRY(agree_all(comm, st));
     wish_free(&opened->wish);
     opened->wish = wish;
     wish.device = NULL;
-    TRY_OUT(opened_check_same_all(comm, backend));
-out:
-    wish_free(&wish);
-    return st;
+    return opened_check_same_all(comm, backend);
 }
 
 void opened_give_back(opened_t *opened, backend_t *backend, status_t st)
@@ -393,21 +390,17 @@ status_t share_struct_all(MPI_Comm comm, status_t st, const struct pack_type *ty
                           const char *what, void *out)
 {
     void *object = NULL;
-    struct text packed = {0};
+    SCOPED(text_free) struct text packed = {0};
     int rank = agree_rank(comm);
     memcpy(&object, out, sizeof object);
-    TRY_OUT(
-        agree_all(comm, st == STATUS_OK && rank == 0 ? pack_struct(&packed, object, type) : st));
-    TRY_OUT(share_text_all(comm, &packed));
+    TRY(agree_all(comm, st == STATUS_OK && rank == 0 ? pack_struct(&packed, object, type) : st));
+    TRY(share_text_all(comm, &packed));
     if (rank != 0) {
         struct unpack in = {.data = packed.data, .length = packed.length};
         st = unpack_new(&in, type, what, &object);
         memcpy(out, &object, sizeof object);
     }
-    TRY_OUT(agree_all(comm, st));
-out:
-    text_free(&packed);
-    return st;
+    return agree_all(comm, st);
 }
 
 /* Opens the archive on rank 0, and broadcasts it. */
@@ -452,8 +445,8 @@ static status_t synthesis_filter_unpack(struct unpack *in, struct job *job)
  * table of an array's stations. */
 static status_t share_coefficients_all(MPI_Comm comm, struct archive *archive, struct job *job)
 {
+    SCOPED(text_free) struct text packed = {0};
     status_t st = STATUS_OK;
-    struct text packed = {0};
     int rank = agree_rank(comm);
     if (rank == 0) {
         st = coefficients_read(job);
@@ -464,18 +457,15 @@ static status_t share_coefficients_all(MPI_Comm comm, struct archive *archive, s
         assumed_say(archive->parts[0].path, archive->assumed);
         st = st == STATUS_OK ? array_job_pack(job, &packed) : st;
     }
-    TRY_OUT(agree_all(comm, st));
-    TRY_OUT(share_text_all(comm, &packed));
+    TRY(agree_all(comm, st));
+    TRY(share_text_all(comm, &packed));
     if (rank != 0) {
         struct unpack in = {.data = packed.data, .length = packed.length};
         st = coefficients_unpack(&in, job);
         st = st == STATUS_OK ? synthesis_filter_unpack(&in, job) : st;
         st = st == STATUS_OK ? array_job_unpack(&in, job) : st;
     }
-    TRY_OUT(agree_all(comm, st));
-out:
-    text_free(&packed);
-    return st;
+    return agree_all(comm, st);
 }
 
 /* Reads the job once more, with the numbers that `find` (rate_resolve() or ranges_find()) takes
@@ -532,29 +522,26 @@ status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text
                        const char *const *sets, uint32_t nsets, const struct job_each *each,
                        opened_t *opened, struct job **out_job, struct archive **out_archive)
 {
-    struct job *job = NULL;
+    SCOPED(job_destroy_at) struct job *job = NULL;
     struct job_division division = {.count = {0}};
-    TRY_OUT(agree_all(comm, st));
-    TRY_OUT(share_text_all(comm, text));
-    TRY_OUT(
-        agree_all(comm, job_parse_each(path, text->data, text->length, sets, nsets, each, &job)));
+    TRY(agree_all(comm, st));
+    TRY(share_text_all(comm, text));
+    TRY(agree_all(comm, job_parse_each(path, text->data, text->length, sets, nsets, each, &job)));
     share_memory_all(comm, job);
     opened_begin(opened, job);
     if (job_reads_voltages(job)) {
-        TRY_OUT(share_archive_all(comm, job, out_archive));
-        TRY_OUT(share_coefficients_all(comm, *out_archive, job));
+        TRY(share_archive_all(comm, job, out_archive));
+        TRY(share_coefficients_all(comm, *out_archive, job));
     }
     struct archive *archive = job_reads_voltages(job) ? *out_archive : NULL;
-    TRY_OUT(job_needs_rate(job) ? share_divided_all(comm, path, text, sets, nsets, each, archive,
-                                                    rate_resolve, &division, &job)
-                                : STATUS_OK);
-    TRY_OUT(job_is_divided(job) ? share_divided_all(comm, path, text, sets, nsets, each, archive,
-                                                    ranges_find, &division, &job)
-                                : STATUS_OK);
+    TRY(job_needs_rate(job) ? share_divided_all(comm, path, text, sets, nsets, each, archive,
+                                                rate_resolve, &division, &job)
+                            : STATUS_OK);
+    TRY(job_is_divided(job) ? share_divided_all(comm, path, text, sets, nsets, each, archive,
+                                                ranges_find, &division, &job)
+                            : STATUS_OK);
     *out_job = memory_move(&job);
-out:
-    job_destroy(job);
-    return st;
+    return STATUS_OK;
 }
 
 status_t share_read_job(const char *path, const struct text *given, double patience,

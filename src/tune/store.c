@@ -313,10 +313,9 @@ static status_t store_read_records(store_t *store)
  * the errno, 0 if it is missing. */
 static status_t store_read_file(const char *path, store_t **out, int *error)
 {
-    status_t st = STATUS_OK;
-    store_t *store = NULL;
+    SCOPED(store_close_at) store_t *store = NULL;
     struct stat info;
-    TRY_OUT(memory_zeroed(1, sizeof *store, "tuned kernels", &store));
+    TRY(memory_zeroed(1, sizeof *store, "tuned kernels", &store));
     *error = 0;
     if (stat(path, &info) != 0) {
         *error = errno == ENOENT ? 0 : errno;
@@ -325,20 +324,18 @@ static status_t store_read_file(const char *path, store_t **out, int *error)
     } else if (access(path, R_OK) != 0) {
         *error = errno;
     } else {
-        st = text_read_file(&store->text, path, MOST_STORE, "tuned kernels");
+        status_t st = text_read_file(&store->text, path, MOST_STORE, "tuned kernels");
         if (st != STATUS_OK) {
             /* It can go away while we look; else what it holds is not known. */
-            TRY_OUT(report_forgive(st));
+            TRY(report_forgive(st));
             *error = stat(path, &info) != 0 && errno == ENOENT ? 0 : EIO;
             text_free(&store->text);
             store->text = (struct text){0};
         }
     }
-    TRY_OUT(store_read_records(store));
+    TRY(store_read_records(store));
     *out = memory_move(&store);
-out:
-    store_close(store);
-    return st;
+    return STATUS_OK;
 }
 
 status_t store_open(const char *path, store_t **out)
@@ -478,26 +475,22 @@ static status_t store_compose(const char *name, const struct store_record *recor
 
 status_t store_put(const char *path, const struct store_record *record, const char *settled)
 {
-    status_t st = STATUS_OK;
-    struct text text = {0};
-    int fd = -1;
-    int error = 0;
+    SCOPED(text_free) struct text text = {0};
     char why[OWNER_WORDS] = "";
-    char *name = NULL;
-    char *shown = store_path_of(path);
+    SCOPED(free_at) char *shown = store_path_of(path);
     if (!shown) {
         report_warn(
             "there is no cache folder: tuned kernels are not kept (--database FILE keeps it)");
-        goto out;
+        return STATUS_OK;
     }
-    name = store_file_behind(shown, why);
+    SCOPED(free_at) char *name = store_file_behind(shown, why);
     if (!name) {
         report_warn("%s: cannot be written: %s; tuned kernels are not kept", shown, why);
-        goto out;
+        return STATUS_OK;
     }
-    fd = store_file_lock(name);
-    error = fd < 0 ? errno : 0;
-    TRY_OUT(error ? STATUS_OK : store_compose(name, record, settled, path != NULL, &text, &error));
+    SCOPED(file_close_at) int fd = store_file_lock(name);
+    int error = fd < 0 ? errno : 0;
+    TRY(error ? STATUS_OK : store_compose(name, record, settled, path != NULL, &text, &error));
     if (!error && !store_file_write(name, &text, path ? 0666 : 0600)) {
         error = errno;
     }
@@ -505,11 +498,5 @@ status_t store_put(const char *path, const struct store_record *record, const ch
         report_warn("%s: cannot be written: %s; tuned kernels are not kept", shown,
                     error == EEXIST ? "it is there, and no database" : strerror(error));
     }
-out:
-    if (fd >= 0) {
-        close(fd);
-    }
-    MEMORY_FREE(name, shown);
-    text_free(&text);
-    return st;
+    return STATUS_OK;
 }
