@@ -370,22 +370,19 @@ static double checked_error(const struct correlation *bench, const struct correl
 
 static status_t correlation_check(void *context, uint32_t *wrong)
 {
-    status_t st = STATUS_OK;
     struct correlation *bench = context;
     const double limit = 5e-7;
-    struct correlation checked = {.stage = NULL};
+    SCOPED(backend_close_at) backend_t *backend = NULL;
     void *found = NULL;
     void *expected = NULL;
-    TRY_OUT(bank_open_reference(&checked.backend));
-    TRY_OUT(checked_make(bench, &checked));
-    TRY_OUT(buffer_get(bench->out, &found));
-    TRY_OUT(buffer_get(checked.out, &expected));
+    TRY(bank_open_reference(&backend));
+    SCOPED(correlation_end) struct correlation checked = {.backend = backend};
+    TRY(checked_make(bench, &checked));
+    TRY(buffer_get(bench->out, &found));
+    TRY(buffer_get(checked.out, &expected));
     bench->error = sqrt(checked_error(bench, &checked, found, expected));
     *wrong = !(bench->error <= limit);
-out:
-    correlation_end(&checked);
-    backend_close(checked.backend);
-    return st;
+    return STATUS_OK;
 }
 
 /* Correlates all pairs of stations. Fails with DEVICE, USAGE. A wrong result is no failure. */

@@ -26,6 +26,12 @@ struct simulated {
     uint32_t *sums; /* [of any chunk] */
 };
 
+static void simulated_end(struct simulated *run)
+{
+    journal_destroy(run->journal);
+    free(run->sums);
+}
+
 /* Text of a rank that has synced the rows of the next chunk: as long as a real one. */
 static status_t driver_tell_chunk(void *context, struct text *out)
 {
@@ -87,12 +93,11 @@ static void driver_print_plan(const struct driver_settings *s, const struct run_
 static status_t driver_measure(const struct driver_settings *s, const struct run_plan *plan,
                                const char *path)
 {
-    status_t st = STATUS_OK;
     const struct channelise_plan *work = plan->bank.work;
-    struct simulated run = {0};
-    journal_t *again = NULL;
+    SCOPED(simulated_end) struct simulated run = {0};
+    SCOPED(journal_destroy_at) journal_t *again = NULL;
     enum journal_state state;
-    TRY_OUT(driver_create_journal(plan, path, &run.journal));
+    TRY(driver_create_journal(plan, path, &run.journal));
     uint64_t chunks = chunk_count(&work->chunking);
     double chunk_bytes = (double)work->input_bytes / (double)chunks;
     driver_print_plan(s, plan, chunk_bytes);
@@ -102,11 +107,11 @@ static status_t driver_measure(const struct driver_settings *s, const struct run
     /* Chunks that begin within a span touch one more. */
     uint64_t sums = journal_chunk_sums(&run.journal->head, 0, &first) + 1;
     first = run.journal->end;
-    TRY_OUT(memory_zeroed((size_t)sums, sizeof *run.sums, "sums", &run.sums));
+    TRY(memory_zeroed((size_t)sums, sizeof *run.sums, "sums", &run.sums));
     struct driver_work simulated = {
         .chunks = some, .context = &run, .tell = driver_tell_chunk, .take = driver_take_chunk_told};
     double begun = clock_now();
-    TRY_OUT(driver_simulate(&simulated, (int)s->simulated));
+    TRY(driver_simulate(&simulated, (int)s->simulated));
     double each = (clock_now() - begun) / (double)some;
     double limit = chunk_bytes / s->rate / s->simulated;
     printf("service         %.3g us a chunk: request, answer, text, record of the journal\n",
@@ -117,39 +122,29 @@ static status_t driver_measure(const struct driver_settings *s, const struct run
     printf("memory          %s for messages and the journal\n",
            units_bytes((uint64_t)(driver_memory() - memory)));
     begun = clock_now();
-    TRY_OUT(journal_open(path, &state, &again));
-    REQUIRE_OUT(again && again->done == some, STATUS_DATA, "%s: its records do not come back",
-                path);
+    TRY(journal_open(path, &state, &again));
+    REQUIRE(again && again->done == some, STATUS_DATA, "%s: its records do not come back", path);
     printf("resume          %.3g s to read it\n", clock_now() - begun);
     printf("%s: rank 0 is busy %.3g %% of the time\n", each <= limit ? "OK" : "TOO SLOW",
            100 * each / limit);
-out:
-    journal_destroy(again);
-    journal_destroy(run.journal);
-    free(run.sums);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t driver_run_alone(void *settings)
 {
-    status_t st = STATUS_OK;
     const struct driver_settings *s = settings;
-    struct text given = {0};
-    struct text path = {0};
+    SCOPED(text_free) struct text given = {0};
+    SCOPED(text_free) struct text path = {0};
     struct run_options options;
-    struct run_plan *plan = NULL;
-    REQUIRE_OUT(s->shared.ranks == 1, STATUS_USAGE,
-                "bench driver was started on %d ranks, expected one: it simulates the others",
-                s->shared.ranks);
-    TRY_OUT(plan_job_take(&s->shared, NULL, &given, &options));
-    TRY_OUT(run_plan_create(&options, &plan));
-    TRY_OUT(text_add(&path, "%s.journal.bench", plan->bank.pass.making.items[0].file));
-    st = driver_measure(s, plan, path.data);
+    SCOPED(run_plan_destroy_at) struct run_plan *plan = NULL;
+    REQUIRE(s->shared.ranks == 1, STATUS_USAGE,
+            "bench driver was started on %d ranks, expected one: it simulates the others",
+            s->shared.ranks);
+    TRY(plan_job_take(&s->shared, NULL, &given, &options));
+    TRY(run_plan_create(&options, &plan));
+    TRY(text_add(&path, "%s.journal.bench", plan->bank.pass.making.items[0].file));
+    status_t st = driver_measure(s, plan, path.data);
     file_remove(path.data);
-out:
-    run_plan_destroy(plan);
-    text_free(&path);
-    text_free(&given);
     return st;
 }
 

@@ -112,8 +112,8 @@ static uint32_t bench_pairs(const backend_t *backend, const struct bench_fir *c,
  * is no failure. */
 static status_t bench_fir(backend_t *backend, const struct bench_fir *c, struct bench_filtered *out)
 {
-    status_t st = STATUS_OK;
-    struct fir_trial trial = {.backend = backend};
+    SCOPED(free_at) double *coeff = NULL;
+    SCOPED(fir_trial_end) struct fir_trial trial = {.backend = backend};
     struct bench_filtered result = {.points = c->points};
     struct trial_times times;
     struct filter_spec spec = {.coding = {.format = SAMPLE_F32, .is_complex = c->is_complex},
@@ -126,31 +126,27 @@ static status_t bench_fir(backend_t *backend, const struct bench_fir *c, struct 
                                .threads = c->threads,
                                .method = c->method,
                                .fft = c->fft};
-    double *coeff = NULL;
-    TRY_OUT(bench_make_coeff(c, &coeff));
+    TRY(bench_make_coeff(c, &coeff));
     spec.coeff = coeff;
-    TRY_OUT(tune_fir_choose(backend, &spec, 0, &result.choice));
+    TRY(tune_fir_choose(backend, &spec, 0, &result.choice));
     if (c->most > 0 && result.choice.shape.method == FILTER_DIRECT) {
         result.points = min_u64(c->points, c->most);
     }
     double scale = (double)c->points / (double)result.points;
-    TRY_OUT(fir_trial_begin(backend, &spec, result.points, bench_pairs(backend, c, result.points),
-                            &trial));
-    TRY_OUT(fir_trial_time(&trial, &result.choice, c->repeats, NULL, &times));
+    TRY(fir_trial_begin(backend, &spec, result.points, bench_pairs(backend, c, result.points),
+                        &trial));
+    TRY(fir_trial_time(&trial, &result.choice, c->repeats, NULL, &times));
     result.seconds = scale * times.best.seconds;
     result.error = trial.windows.error;
     result.is_right = times.wrong == 0;
     if (c->has_transfers && trial.npairs > 0) {
-        TRY_OUT(fir_trial_time_moved(&trial, c->repeats, NULL, &times));
+        TRY(fir_trial_time_moved(&trial, c->repeats, NULL, &times));
         result.moved_seconds = scale * times.best.seconds;
         memcpy(result.steps, times.best.steps, sizeof result.steps);
         result.is_right &= times.wrong == 0;
     }
     *out = result;
-out:
-    fir_trial_end(&trial);
-    free(coeff);
-    return st;
+    return STATUS_OK;
 }
 
 struct plain {
@@ -158,6 +154,11 @@ struct plain {
     uint64_t points;
     float *coeff, *in, *out;
 };
+
+static void plain_end(struct plain *plain)
+{
+    MEMORY_FREE(plain->coeff, plain->in, plain->out);
+}
 
 static double bench_run_plain(const struct plain *plain)
 {
@@ -176,20 +177,19 @@ static double bench_run_plain(const struct plain *plain)
  * on *points of them. Fails with DEVICE (memory). */
 static status_t bench_fir_plain(const struct bench_fir *c, double *seconds, uint64_t *points)
 {
-    status_t st = STATUS_OK;
     enum { PRODUCTS = 1 << 25, LEAST = 64, RUNS = 3, MOST_RUNS = 1000 };
     const double enough = 0.02; /* seconds, of short runs */
     const size_t floats = c->is_complex ? 2 : 1;
     const uint64_t bearable = max_u64(PRODUCTS / (c->taps * (uint64_t)floats), LEAST);
-    struct plain plain = {.c = c, .points = min_u64(c->points, bearable)};
-    double *coeff = NULL;
+    SCOPED(plain_end) struct plain plain = {.c = c, .points = min_u64(c->points, bearable)};
+    SCOPED(free_at) double *coeff = NULL;
     double best = INFINITY;
     double spent = 0;
     size_t samples = (plain.points + c->taps) * floats;
-    TRY_OUT(bench_make_coeff(c, &coeff));
-    TRY_OUT(memory_zeroed(c->taps * floats, sizeof(float), "coefficients", &plain.coeff));
-    TRY_OUT(memory_zeroed(samples + 2, sizeof(float), "samples", &plain.in));
-    TRY_OUT(memory_zeroed(plain.points * floats, sizeof(float), "rows", &plain.out));
+    TRY(bench_make_coeff(c, &coeff));
+    TRY(memory_zeroed(c->taps * floats, sizeof(float), "coefficients", &plain.coeff));
+    TRY(memory_zeroed(samples + 2, sizeof(float), "samples", &plain.in));
+    TRY(memory_zeroed(plain.points * floats, sizeof(float), "rows", &plain.out));
     for (size_t i = 0; i < c->taps * floats; i++) {
         plain.coeff[i] = (float)coeff[i];
     }
@@ -201,12 +201,7 @@ static status_t bench_fir_plain(const struct bench_fir *c, double *seconds, uint
     }
     *seconds = best * (double)c->points / (double)plain.points;
     *points = plain.points;
-out:
-    free(coeff);
-    free(plain.coeff);
-    free(plain.in);
-    free(plain.out);
-    return st;
+    return STATUS_OK;
 }
 
 /* Options of the command, and the state of the table while it is made. */

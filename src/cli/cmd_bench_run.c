@@ -333,20 +333,15 @@ static int bench_is_long_all(const struct bounds *bounds, double amount, double 
  * ranks work. */
 static status_t bench_time_chain_all(const struct bounds *bounds, double *rate)
 {
-    status_t st = STATUS_OK;
-    struct bench_chain *chain = NULL;
+    SCOPED(bench_chain_destroy_at) struct bench_chain *chain = NULL;
     const struct pass *pass = bounds->pass;
     /* All begin at once. */
-    TRY_OUT(agree_all(pass->comm, bench_chain_create(pass->bank_plan, pass->stage, &chain)));
-    st = bench_chain_run(chain, short_seconds, rate);
-    TRY_OUT(agree_all(pass->comm, st));
+    TRY(agree_all(pass->comm, bench_chain_create(pass->bank_plan, pass->stage, &chain)));
+    TRY(agree_all(pass->comm, bench_chain_run(chain, short_seconds, rate)));
     if (bench_is_long_all(bounds, bench_work(pass->bank_plan, 0), *rate)) {
-        st = bench_chain_run(chain, long_seconds, rate);
-        TRY_OUT(agree_all(pass->comm, st));
+        TRY(agree_all(pass->comm, bench_chain_run(chain, long_seconds, rate)));
     }
-out:
-    bench_chain_destroy(chain);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t bench_run_row(struct bank *bank, double least, double *rate)
@@ -378,26 +373,22 @@ static status_t bench_time_bank_all(const struct bounds *bounds, uint32_t number
 /* Outputs x DMs a second of this rank, when all work: by a block of the first DMs. */
 static status_t bench_time_sums_all(const struct bounds *bounds, double *rate)
 {
-    status_t st = STATUS_OK;
     const struct dedisperse_plan *plan = bounds->pass->series_plan;
     const uint64_t ndms = min_u64(plan->chunking.chunk_spectra, plan->delays.ndms);
-    struct dm_group group = {.base = 0};
-    dedispersion_trial_t *trial = NULL;
+    SCOPED(dm_group_free) struct dm_group group = {.base = 0};
+    SCOPED(dedispersion_trial_destroy_at) dedispersion_trial_t *trial = NULL;
     struct trial_times times;
-    TRY_OUT(agree_all(bounds->pass->comm, dm_group_create(plan, 0, (uint32_t)ndms, &group)));
+    TRY(agree_all(bounds->pass->comm, dm_group_create(plan, 0, (uint32_t)ndms, &group)));
     const struct dedisperse_spec spec =
         dedisperse_plan_stage(plan, &group, min_u64(plan->block_outputs, plan->outputs));
-    st = dedispersion_trial_create(bounds->pass->stage, &spec, &trial);
-    TRY_OUT(agree_all(bounds->pass->comm, st));
-    st = dedispersion_trial_time(trial, plan->shape.pack ? &plan->shape : NULL, TRIALS, 0, NULL,
-                                 NULL, &times);
-    TRY_OUT(agree_all(bounds->pass->comm, st));
+    TRY(agree_all(bounds->pass->comm,
+                  dedispersion_trial_create(bounds->pass->stage, &spec, &trial)));
+    status_t st = dedispersion_trial_time(trial, plan->shape.pack ? &plan->shape : NULL, TRIALS, 0,
+                                          NULL, NULL, &times);
+    TRY(agree_all(bounds->pass->comm, st));
     *rate = (double)ndms * (double)spec.max_samples /
             (times.best.seconds + times.best.steps[STEP_DEINTERLEAVE]);
-out:
-    dedispersion_trial_destroy(trial);
-    dm_group_free(&group);
-    return st;
+    return STATUS_OK;
 }
 
 /* Adds the seconds that all ranks together would take: for the spectra of each bank one after the

@@ -251,36 +251,29 @@ static status_t import_write_job(const struct import_settings *options, struct t
 /* Reads the job with what the command line sets, and opens the archive. */
 static status_t import_open_all(struct import *s)
 {
-    status_t st = STATUS_OK;
     const struct import_settings *options = s->options;
-    struct text text = {0};
-    struct text files = {0};
-    struct text layout = {0};
-    const char **sets = NULL;
+    SCOPED(text_free) struct text text = {0};
+    SCOPED(text_free) struct text files = {0};
+    SCOPED(text_free) struct text layout = {0};
+    SCOPED(free_at) const char **sets = NULL;
     uint32_t nsets = 0;
     const struct job_each each = {.is_input = 1};
-    TRY_OUT(memory_zeroed(options->shared.sets.count + 2, sizeof *sets, "settings", &sets));
+    TRY(memory_zeroed(options->shared.sets.count + 2, sizeof *sets, "settings", &sets));
     if (options->job && options->shared.noperands > 0) {
-        TRY_OUT(text_add(&files, "input.files="));
-        TRY_OUT(tree_quote_list(options->shared.operands, options->shared.noperands, &files));
+        TRY(text_add(&files, "input.files="));
+        TRY(tree_quote_list(options->shared.operands, options->shared.noperands, &files));
         sets[nsets++] = files.data;
     }
     if (options->shared.layout) {
-        TRY_OUT(text_add(&layout, "input.layout=%s", options->shared.layout));
+        TRY(text_add(&layout, "input.layout=%s", options->shared.layout));
         sets[nsets++] = layout.data;
     }
     for (uint32_t i = 0; i < options->shared.sets.count; i++) {
         sets[nsets++] = options->shared.sets.items[i];
     }
-    st = s->rank == 0 ? import_write_job(options, &text) : STATUS_OK;
-    TRY_OUT(share_job_all(MPI_COMM_WORLD, st, options->job ? options->job : "import", &text, sets,
-                          nsets, &each, NULL, &s->job, &s->archive));
-out:
-    text_free(&text);
-    text_free(&files);
-    text_free(&layout);
-    free(sets);
-    return st;
+    status_t st = s->rank == 0 ? import_write_job(options, &text) : STATUS_OK;
+    return share_job_all(MPI_COMM_WORLD, st, options->job ? options->job : "import", &text, sets,
+                         nsets, &each, NULL, &s->job, &s->archive);
 }
 
 /* Checks on rank 0 that no input would be overwritten. */
@@ -435,15 +428,15 @@ static void import_print(const struct import *s, double seconds)
  * Fails with USAGE, DATA, NO_SPACE, DEVICE; with STOPPED if a signal requested it. */
 static status_t import_run_all(void *settings)
 {
-    status_t st = STATUS_OK;
     const struct import_settings *options = settings;
+    SCOPED(import_end)
     struct import s = {.rank = options->shared.rank,
                        .options = options,
                        .fd = -1,
                        .before = {.expected_fd = -1, .claim_fd = -1}};
     double started = clock_now();
     stop_begin(s.rank == 0);
-    TRY_OUT(import_prepare_all(&s));
+    TRY(import_prepare_all(&s));
     struct driver_work work = {.chunks = ceil_div_u64(s.archive->samples, s.chunk_samples),
                                .context = &s,
                                .process = import_process,
@@ -456,18 +449,16 @@ static status_t import_run_all(void *settings)
                                 .what = "chunks",
                                 .total = work.chunks,
                                 .out_bytes = s.place.file_bytes};
-    st = driver_run_all(MPI_COMM_WORLD, &work, &progress);
-    REQUIRE_OUT(st != STATUS_STOPPED, st, "before %s was complete", options->output);
-    TRY_OUT(st);
-    TRY_OUT(agree_all(MPI_COMM_WORLD,
-                      s.before.kind == BEFORE_NOTHING ? file_sync(s.fd, s.part) : STATUS_OK));
-    TRY_OUT(agree_all(MPI_COMM_WORLD, s.rank == 0 ? import_publish(&s) : STATUS_OK));
+    status_t st = driver_run_all(MPI_COMM_WORLD, &work, &progress);
+    REQUIRE(st != STATUS_STOPPED, st, "before %s was complete", options->output);
+    TRY(st);
+    TRY(agree_all(MPI_COMM_WORLD,
+                  s.before.kind == BEFORE_NOTHING ? file_sync(s.fd, s.part) : STATUS_OK));
+    TRY(agree_all(MPI_COMM_WORLD, s.rank == 0 ? import_publish(&s) : STATUS_OK));
     if (s.rank == 0) {
         import_print(&s, clock_now() - started);
     }
-out:
-    import_end(&s);
-    return st;
+    return STATUS_OK;
 }
 
 #define AT(field) offsetof(struct import_settings, field)

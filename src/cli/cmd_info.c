@@ -219,25 +219,21 @@ static status_t info_unsaid(const char *path, const struct format *format, struc
 static status_t info_archive(const struct info_settings *s, const struct format *format,
                              struct json *json)
 {
-    status_t st = STATUS_OK;
-    struct archive *archive = NULL;
-    st = archive_open_files(s->shared.operands, s->shared.noperands, s->shared.layout, &archive);
+    SCOPED(archive_destroy_at) struct archive *archive = NULL;
+    status_t st =
+        archive_open_files(s->shared.operands, s->shared.noperands, s->shared.layout, &archive);
     if (st == STATUS_USAGE && format) {
-        st = info_unsaid(s->shared.operand, format, json);
-        goto out;
+        return info_unsaid(s->shared.operand, format, json);
     }
-    TRY_OUT(st);
+    TRY(st);
     if (json) {
         json_text(json, "kind", "archive");
         json_archive(json, archive);
     } else {
         describe_archive(archive);
     }
-    TRY_OUT(info_about(archive->parts[0].path, archive->dataset, json));
-    TRY_OUT(elsewhere_of_archive(archive, json));
-out:
-    archive_destroy(archive);
-    return st;
+    TRY(info_about(archive->parts[0].path, archive->dataset, json));
+    return elsewhere_of_archive(archive, json);
 }
 
 /* Describes raw numbers of unknown type, measured as each possible type. */
@@ -372,19 +368,15 @@ static status_t info_check(void *settings)
 
 static status_t info_run(void *settings)
 {
-    status_t st = STATUS_OK;
     const struct info_settings *s = settings;
-    struct apart_request request = {.wants = (uint64_t)s->json};
+    SCOPED(text_free) struct text more = {0};
     void *nothing = NULL;
     if (s->devices) {
-        TRY_OUT(info_devices(s->json));
-    } else {
-        TRY_OUT(pack_struct(&request.more, s, &settings_type));
-        TRY_OUT(apart_describe(&info_description, &request, &nothing));
+        return info_devices(s->json);
     }
-out:
-    text_free(&request.more);
-    return st;
+    TRY(pack_struct(&more, s, &settings_type));
+    const struct apart_request request = {.wants = (uint64_t)s->json, .more = more};
+    return apart_describe(&info_description, &request, &nothing);
 }
 
 static const struct option_row rows[] = {

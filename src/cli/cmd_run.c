@@ -145,14 +145,12 @@ out:
 
 static status_t run_run_all(void *settings)
 {
-    status_t st = STATUS_OK;
     const struct run_settings *s = settings;
-    struct text given = {0};
+    SCOPED(text_free) struct text given = {0};
     struct run_options run;
-    TRY_OUT(agree_all(MPI_COMM_WORLD, plan_job_take(&s->shared, s->list, &given, &run)));
+    TRY(agree_all(MPI_COMM_WORLD, plan_job_take(&s->shared, s->list, &given, &run)));
     if (s->dry_run) {
-        st = s->shared.rank == 0 ? plan_job_show(&run, plan_job_print) : STATUS_OK;
-        goto out;
+        return s->shared.rank == 0 ? plan_job_show(&run, plan_job_print) : STATUS_OK;
     }
     struct tune_budget budget = {.seconds = s->budget, .is_stopped = stop_wanted};
     run.patience = s->stall;
@@ -164,12 +162,9 @@ static status_t run_run_all(void *settings)
                                         .part = s->part[1] ? s->part[0] - 1 : 0,
                                         .parts = s->part[1] ? s->part[1] : 1,
                                         .keep_going = s->keep_going};
-    st = choice.pattern || choice.list ? batch_run_all(MPI_COMM_WORLD, &run, &choice)
-         : s->report                   ? run_reported_all(s, &run)
-                                       : run_job_all(MPI_COMM_WORLD, &run);
-out:
-    text_free(&given);
-    return st;
+    return choice.pattern || choice.list ? batch_run_all(MPI_COMM_WORLD, &run, &choice)
+           : s->report                   ? run_reported_all(s, &run)
+                                         : run_job_all(MPI_COMM_WORLD, &run);
 }
 
 const struct command cli_run = {

@@ -103,12 +103,11 @@ static status_t spec_check(void *settings)
 
 static status_t spec_run_all(void *settings)
 {
-    status_t st = STATUS_OK;
     const struct spec_settings *s = settings;
-    struct text text = {0};
+    SCOPED(text_free) struct text text = {0};
     spec_compose(s, &text);
-    TRY_OUT(agree_all(MPI_COMM_WORLD, text.status));
-    TRY_OUT(agree_all(MPI_COMM_WORLD, s->shared.rank == 0 ? spec_print(s, &text) : STATUS_OK));
+    TRY(agree_all(MPI_COMM_WORLD, text.status));
+    TRY(agree_all(MPI_COMM_WORLD, s->shared.rank == 0 ? spec_print(s, &text) : STATUS_OK));
     const struct run_options run = {.path = "spec",
                                     .given = &text,
                                     .sets = s->shared.sets.items,
@@ -117,12 +116,9 @@ static status_t spec_run_all(void *settings)
                                     .restart = s->shared.restart,
                                     .patience = -1,
                                     .progress = s->shared.progress};
-    st = !s->dry_run           ? run_job_all(MPI_COMM_WORLD, &run)
-         : s->shared.rank == 0 ? plan_job_show(&run, plan_job_print)
-                               : STATUS_OK;
-out:
-    text_free(&text);
-    return st;
+    return !s->dry_run           ? run_job_all(MPI_COMM_WORLD, &run)
+           : s->shared.rank == 0 ? plan_job_show(&run, plan_job_print)
+                                 : STATUS_OK;
 }
 
 const struct command cli_spec = {

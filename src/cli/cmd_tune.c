@@ -367,53 +367,44 @@ out:
 /* Finds the fastest way to compute each long filter. */
 static status_t tune_filters(struct tuned_job *t)
 {
-    status_t st = STATUS_OK;
-    backend_t *backend = NULL;
-    TRY_OUT(tune_open_backend(t->job, t->work->backend, &backend));
-    for (uint32_t i = 0; i < t->job->nfilters && st == STATUS_OK; i++) {
-        struct tuning tuning = {.problem = NULL};
+    SCOPED(backend_close_at) backend_t *backend = NULL;
+    TRY(tune_open_backend(t->job, t->work->backend, &backend));
+    for (uint32_t i = 0; i < t->job->nfilters; i++) {
+        SCOPED(tuning_end) struct tuning tuning = {.problem = NULL};
         char name[64];
         snprintf(name, sizeof name, t->job->nfilters > 1 ? "filter %u" : "filter", i);
-        st = tune_one(t, &tune_fir, backend, &t->work->filters->stages[i].spec, name, &tuning);
-        tuning_end(&tuning);
+        TRY(tune_one(t, &tune_fir, backend, &t->work->filters->stages[i].spec, name, &tuning));
     }
-out:
-    backend_close(backend);
-    return st;
+    return STATUS_OK;
 }
 
 /* Finds the fastest way to compute a filter bank. If it is the only one, finds the best length of
  * blocks, too. */
 static status_t tune_filter_bank(struct tuned_job *t, uint32_t number)
 {
-    status_t st = STATUS_OK;
     struct channelise_spec spec = t->work->banks[number].channelise;
     const char *name = t->work->nbanks > 1 ? t->job->banks[number].name : "filter bank";
     const uint32_t suits = (uint32_t)min_u64(channelise_plan_block(t->work), UINT32_MAX);
-    struct tuning bank = {.problem = NULL};
-    struct tuning blocks = {.problem = NULL};
-    backend_t *backend = NULL;
-    TRY_OUT(tune_open_backend(t->job, t->work->backend, &backend));
-    TRY_OUT(tune_one(t, &tune_ppf, backend, &spec, name, &bank));
+    SCOPED(backend_close_at) backend_t *backend = NULL;
+    SCOPED(tuning_end) struct tuning blocks = {.problem = NULL};
+    SCOPED(tuning_end) struct tuning bank = {.problem = NULL};
+    TRY(tune_open_backend(t->job, t->work->backend, &backend));
+    TRY(tune_one(t, &tune_ppf, backend, &spec, name, &bank));
     if (t->work->nbanks > 1) {
-        goto out;
+        return STATUS_OK;
     }
     if (bank.summary.seconds > 0) {
         spec.choice.backend = t->work->backend;
         memcpy(&spec.choice.shape, bank.values, sizeof spec.choice.shape);
     }
-    TRY_OUT(tuning_begin(&tune_block_length, backend, &spec, t->request.database, &blocks));
-    st = tuning_search(&blocks, &t->request, &suits);
-    TRY_OUT(tuning_forgive(&tune_block_length, backend, st));
+    TRY(tuning_begin(&tune_block_length, backend, &spec, t->request.database, &blocks));
+    status_t st = tuning_search(&blocks, &t->request, &suits);
+    TRY(tuning_forgive(&tune_block_length, backend, st));
     if (blocks.summary.fit > 0 || blocks.summary.is_cut) {
-        TRY_OUT(tune_tell(t, "its blocks", &blocks));
+        TRY(tune_tell(t, "its blocks", &blocks));
     }
     t->request.budget->problems--;
-out:
-    tuning_end(&bank);
-    tuning_end(&blocks);
-    backend_close(backend);
-    return st;
+    return STATUS_OK;
 }
 
 /* Tunes the stage that `run` would plan for the first DMs. */

@@ -1,6 +1,7 @@
 /* Tables of comma-separated values, and whether they got to their files; tables of benchmarks. */
 #include "cli/csv.h"
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "io/file.h"
@@ -42,33 +43,27 @@ status_t csv_check(const char *path, const char *heading)
 /* Looks at the very file that is then written: the name may lead to another a moment later. */
 static status_t csv_open_file(const char *path, const char *mode, const char *heading, FILE **out)
 {
-    status_t st = STATUS_OK;
     struct stat info;
-    FILE *file = NULL;
     const int appends = mode[0] == 'a';
     const int is_pipe = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
     const int flags = O_CREAT | O_CLOEXEC | (appends ? O_APPEND : 0);
-    int fd = open(path, flags | (is_pipe ? O_WRONLY : O_RDWR), 0666);
-    REQUIRE_OUT(fd >= 0 && fstat(fd, &info) == 0, reason_write_status(errno),
-                "%s cannot be written: %s", path, strerror(errno));
-    REQUIRE_OUT(is_pipe == !S_ISREG(info.st_mode), STATUS_DATA,
-                "%s was replaced by another file while it was opened", path);
-    file = fdopen(fd, is_pipe ? mode : "r+");
-    REQUIRE_OUT(file, STATUS_DATA, "%s cannot be written: %s", path, strerror(errno));
+    SCOPED(file_close_at) int fd = open(path, flags | (is_pipe ? O_WRONLY : O_RDWR), 0666);
+    REQUIRE(fd >= 0 && fstat(fd, &info) == 0, reason_write_status(errno),
+            "%s cannot be written: %s", path, strerror(errno));
+    REQUIRE(is_pipe == !S_ISREG(info.st_mode), STATUS_DATA,
+            "%s was replaced by another file while it was opened", path);
+    SCOPED(text_close_at) FILE *file = fdopen(fd, is_pipe ? mode : "r+");
+    REQUIRE(file, STATUS_DATA, "%s cannot be written: %s", path, strerror(errno));
     fd = -1;
     if (!is_pipe && info.st_size > 0) {
-        TRY_OUT(csv_check_begin(file, path, heading));
+        TRY(csv_check_begin(file, path, heading));
         int is_ready = fseek(file, 0, appends ? SEEK_END : SEEK_SET) == 0 &&
                        (appends || ftruncate(fileno(file), 0) == 0);
-        REQUIRE_OUT(is_ready, reason_write_status(errno), "%s cannot be written: %s", path,
-                    strerror(errno));
+        REQUIRE(is_ready, reason_write_status(errno), "%s cannot be written: %s", path,
+                strerror(errno));
     }
-    *out = file;
-    file = NULL;
-out:
-    text_close(file);
-    file_close(fd);
-    return st;
+    *out = memory_move(&file);
+    return STATUS_OK;
 }
 
 /* Only the first failure has a reason: the stream drops what it could not write. */

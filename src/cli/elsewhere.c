@@ -32,16 +32,11 @@ static void elsewhere_free(struct elsewhere *list)
 /* The folder that `path` is in, by its real name, which ends in a slash. */
 static status_t elsewhere_home(const char *path, struct text *out)
 {
-    status_t st = STATUS_OK;
-    struct text folder = {0};
-    TRY_OUT(text_add(&folder, "%.*s.", (int)(text_basename(path) - path), path));
-    char *real = realpath(folder.data, NULL);
+    SCOPED(text_free) struct text folder = {0};
+    TRY(text_add(&folder, "%.*s.", (int)(text_basename(path) - path), path));
+    SCOPED(free_at) char *real = realpath(folder.data, NULL);
     text_add(out, "%s%s", real ? real : "", real && strcmp(real, "/") != 0 ? "/" : "");
-    free(real);
-    st = out->status;
-out:
-    text_free(&folder);
-    return st;
+    return out->status;
 }
 
 /* Adds all sources of one file, which the job names as `path`. */

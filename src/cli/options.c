@@ -523,10 +523,9 @@ static status_t command_start_all(status_t st, int *rank, int *ranks)
 
 static status_t command_run(const struct command *command, int argc, char **argv)
 {
-    status_t st = STATUS_OK;
-    struct shared *settings = NULL;
-    TRY_OUT(memory_zeroed(1, command->bytes, "settings", &settings));
-    st = options_read(command, argc, argv, settings);
+    SCOPED(free_at) struct shared *settings = NULL;
+    TRY(memory_zeroed(1, command->bytes, "settings", &settings));
+    status_t st = options_read(command, argc, argv, settings);
     int is_help = st == STATUS_OK && settings->help;
     int has_work = st == STATUS_OK && !is_help;
     if (has_work && (settings->operand || settings->sets.count > 0) && launch_rank() == 0) {
@@ -546,8 +545,6 @@ static status_t command_run(const struct command *command, int argc, char **argv
         st = command->run(settings);
     }
     options_free(settings);
-out:
-    free(settings);
     return st;
 }
 

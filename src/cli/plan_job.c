@@ -480,21 +480,17 @@ static void series_print(const struct dedisperse_pass *series)
 /* A begun run follows its filterbank of that time; another one will be made. */
 static status_t series_warn_of_begun(const char *file, const char *filterbank)
 {
-    status_t st = STATUS_OK;
     enum journal_state state;
-    journal_t *journal = NULL;
-    struct product_files files;
-    TRY_OUT(product_files_of(file, &files));
-    TRY_OUT(journal_open(files.journal, &state, &journal));
+    SCOPED(product_files_free) struct product_files files = {.path = NULL};
+    SCOPED(journal_destroy_at) journal_t *journal = NULL;
+    TRY(product_files_of(file, &files));
+    TRY(journal_open(files.journal, &state, &journal));
     if (journal && journal->done > 0) {
         report_warn("%s was begun of another %s than will be made: a run will refuse to go on with "
                     "it; --restart begins anew",
                     file, filterbank);
     }
-out:
-    journal_destroy(journal);
-    product_files_free(&files);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t plan_series_print(const struct dedisperse_pass *series)

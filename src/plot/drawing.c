@@ -8,6 +8,7 @@
 #include "plot/drawing.h"
 
 #include "io/apart.h"
+#include "io/file.h"
 #include "io/python.h"
 #include "plot/source.h"
 
@@ -39,32 +40,26 @@ struct child {
 
 static status_t drawing_begin(const struct drawing *d, struct child *child)
 {
-    status_t st = STATUS_OK;
     const struct timeval limit = {SILENT_SECONDS, 0};
     const char *const none = NULL;
-    int pair[2] = {-1, -1};
+    int pair[2];
     struct stat in;
     if (d->is_served) {
         *child = (struct child){.fd = STDIN_FILENO, .in = stdin};
-        REQUIRE_OUT(fstat(STDIN_FILENO, &in) == 0 && S_ISSOCK(in.st_mode), STATUS_USAGE,
-                    "look: --serve needs a socket as standard input: the Python module starts it");
+        REQUIRE(fstat(STDIN_FILENO, &in) == 0 && S_ISSOCK(in.st_mode), STATUS_USAGE,
+                "look: --serve needs a socket as standard input: the Python module starts it");
         return STATUS_OK;
     }
-    REQUIRE_OUT(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0, STATUS_DEVICE,
-                "a socket for Python: %s", strerror(errno));
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0, STATUS_DEVICE,
+            "a socket for Python: %s", strerror(errno));
+    SCOPED(file_close_at) int theirs = pair[1];
     child->fd = pair[0];
-    REQUIRE_OUT(setsockopt(child->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0 &&
-                    setsockopt(child->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) == 0,
-                STATUS_DEVICE, "a socket for Python: %s", strerror(errno));
+    REQUIRE(setsockopt(child->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0 &&
+                setsockopt(child->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) == 0,
+            STATUS_DEVICE, "a socket for Python: %s", strerror(errno));
     child->in = fdopen(child->fd, "r");
-    REQUIRE_OUT(child->in, STATUS_DEVICE, "out of memory: a socket for Python");
-    TRY_OUT(
-        python_begin(start, &none, (int[]){pair[1], pair[1], pair[1]}, "matplotlib", &child->pid));
-out:
-    if (pair[1] >= 0) {
-        close(pair[1]);
-    }
-    return st;
+    REQUIRE(child->in, STATUS_DEVICE, "out of memory: a socket for Python");
+    return python_begin(start, &none, (int[]){theirs, theirs, theirs}, "matplotlib", &child->pid);
 }
 
 /* A child that has ended does not take it: the loop that reads its lines finds out why. */

@@ -186,36 +186,29 @@ static status_t plot_draw(const struct plot_options *o, const char *format, stru
 
 status_t plot_make(const struct plot_options *o, struct text *said)
 {
-    status_t st = STATUS_OK;
-    struct guard guard = {.count = 0};
-    struct drawn drawn = {.said = {0}};
+    SCOPED(free_at) char *output = NULL;
+    SCOPED(drawn_free) struct drawn drawn = {.said = {0}};
+    SCOPED(guard_free) struct guard guard = {.count = 0};
     const char *format = NULL;
-    char *output = NULL;
     int has_numbers = 1;
     int has_picture = 0;
     if (!o->is_text) {
-        TRY_OUT(plot_name(o, &output, &format));
-        TRY_OUT(plot_check_place(o, output, &format));
-        TRY_OUT(format ? plot_protect(o, output, &guard) : STATUS_OK);
+        TRY(plot_name(o, &output, &format));
+        TRY(plot_check_place(o, output, &format));
+        TRY(format ? plot_protect(o, output, &guard) : STATUS_OK);
     }
-    TRY_OUT(plot_draw(o, format, &drawn));
+    TRY(plot_draw(o, format, &drawn));
     if (!drawn.picture.data) {
-        TRY_OUT(text_add_bytes(said, drawn.said.data, drawn.said.length));
-        goto out;
+        return text_add_bytes(said, drawn.said.data, drawn.said.length);
     }
     if (o->data) {
-        TRY_OUT(plot_publish(o->data, &drawn.numbers, MARK_PLOT, o->force, &guard, &has_numbers));
+        TRY(plot_publish(o->data, &drawn.numbers, MARK_PLOT, o->force, &guard, &has_numbers));
     }
-    TRY_OUT(plot_publish(output, &drawn.picture, MARK_PLOT, o->force, &guard, &has_picture));
+    TRY(plot_publish(output, &drawn.picture, MARK_PLOT, o->force, &guard, &has_picture));
     /* The first line is the picture's size, the others are what was found. */
     size_t skipped = has_numbers && has_picture ? strcspn(drawn.said.data, "\n") + 1 : 0;
-    TRY_OUT(text_add_shown(said, skipped ? "complete before: %s\n" : "%s: ", output));
-    TRY_OUT(text_add_bytes(said, drawn.said.data + skipped, drawn.said.length - skipped));
-out:
-    guard_free(&guard);
-    drawn_free(&drawn);
-    free(output);
-    return st;
+    TRY(text_add_shown(said, skipped ? "complete before: %s\n" : "%s: ", output));
+    return text_add_bytes(said, drawn.said.data + skipped, drawn.said.length - skipped);
 }
 
 /* A page of HTML that is one file: no link leads out of it, all text of others is escaped, pictures
@@ -338,18 +331,16 @@ struct glance {
 /* Memory is the only failure that may stop the page; others are said on it. */
 static status_t glance_excuse(struct glance *glance, status_t st, const char *what)
 {
-    struct text words = {0};
+    SCOPED(text_free) struct text words = {0};
     if (st == STATUS_OK) {
         return st;
     }
     st = text_add_shown(&words, "%s: no picture: %s", what, report_cause());
     report_clear();
-    TRY_OUT(st);
+    TRY(st);
     page_add(glance->page, "<p>%</p>\n", words.data);
     report_warn("%s", words.data);
-out:
-    text_free(&words);
-    return st;
+    return STATUS_OK;
 }
 
 /* Pictures of a product (`path`) or of the job's filter bank. Without Python there is one warning
@@ -451,8 +442,7 @@ static struct plot_choice glance_choice(const struct product *p)
 
 static status_t glance_at_product(struct glance *glance, const char *path)
 {
-    status_t st = STATUS_OK;
-    struct product *product = NULL;
+    SCOPED(product_destroy_at) struct product *product = NULL;
     watchdog_moved(glance->watchdog);
     page_add(glance->page, "<h2>%</h2>\n", path);
     if (file_format_of(path) != FILE_HDF5) {
@@ -460,26 +450,23 @@ static status_t glance_at_product(struct glance *glance, const char *path)
                  file_format_of(path) == FILE_FIL
                      ? "A SIGPROC filterbank: voltmill info says what is in it."
                      : "Search-mode PSRFITS: voltmill info says what is in it.");
-        goto out;
+        return STATUS_OK;
     }
-    st = product_open(path, &product);
+    status_t st = product_open(path, &product);
     if (st != STATUS_OK || !product) {
-        TRY_OUT(glance_excuse(glance, st, path));
-        goto out;
+        return glance_excuse(glance, st, path);
     }
-    TRY_OUT(glance_add_table(glance, product));
+    TRY(glance_add_table(glance, product));
     if (!glance->is_blind && product->kind != PRODUCT_VOLTAGES) {
         char *const file = product->path;
         const struct drawing drawing = {
             .files = &file, .nfiles = 1, .format = "html", .choice = glance_choice(product)};
-        TRY_OUT(glance_draw(glance, &drawing, path));
+        TRY(glance_draw(glance, &drawing, path));
         if (drawing.choice.has_time) {
             page_add(glance->page, "<p>%</p>\n", "Only its first GiB is shown.");
         }
     }
-out:
-    product_destroy(product);
-    return st;
+    return STATUS_OK;
 }
 
 /* Adds the observation to the page, as its first product describes it. */

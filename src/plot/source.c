@@ -347,16 +347,14 @@ static status_t source_find_searched(const struct source *s, struct text *out)
 static status_t source_open_searched(struct source *s, struct external_list external,
                                      struct json *json)
 {
-    status_t st = STATUS_OK;
-    struct text path = {0};
+    SCOPED(text_free) struct text path = {0};
     if (!s->found->filterbank) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(source_find_searched(s, &path));
-    st = source_open_bank(s, path.data, external);
+    TRY(source_find_searched(s, &path));
+    status_t st = source_open_bank(s, path.data, external);
     if (st == STATUS_OK) {
-        TRY_OUT(source_add_bank(s, json));
-        goto out;
+        return source_add_bank(s, json);
     }
     if (st == STATUS_DATA || st == STATUS_USAGE) {
         report_note("%s: no waterfall: %s", path.data, report_cause());
@@ -364,8 +362,6 @@ static status_t source_open_searched(struct source *s, struct external_list exte
         report_clear();
     }
     json_text(json, "searched", path.data);
-out:
-    text_free(&path);
     return st;
 }
 

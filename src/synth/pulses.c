@@ -272,11 +272,11 @@ static int pulsar_fill_pulses(const struct pulsar *p, const noise_t *noise, stru
 status_t pulsar_add(const struct pulsar *p, const noise_t *noise, struct noise_key key,
                     double chan_hz, const double *gain, uint64_t first, uint64_t count, float *out)
 {
-    status_t st = STATUS_OK;
     const uint64_t parts = p->spec->is_complex ? 2 : 1;
-    struct block block = {0};
+    SCOPED(free_at) double *data = NULL;
     const struct chirp chirp = disperse_chirp(p->spec, p->spec->pulsar.dm, 0, chan_hz);
-    TRY_OUT(disperse_block(p->disperse, "a block of the pulsar", &block.data));
+    TRY(disperse_block(p->disperse, "a block of the pulsar", &data));
+    struct block block = {.data = data};
     const double constant = 1e12 * dispersion_default_constant * p->spec->pulsar.dm;
     const double delay_s = constant * (1 / (chan_hz * chan_hz) - 1 / (p->top_hz * p->top_hz));
     block.offset = p->spec->pulsar.phase * p->period + delay_s * p->spec->sample_rate_hz;
@@ -294,9 +294,7 @@ status_t pulsar_add(const struct pulsar *p, const noise_t *noise, struct noise_k
         }
         done += n;
     }
-out:
-    free(block.data);
-    return st;
+    return STATUS_OK;
 }
 
 void pulsar_end(struct pulsar *pulsar)

@@ -541,22 +541,17 @@ static const struct schema spec_rows[] = {
 status_t synth_spec_parse(const char *path, const char *text, size_t length,
                           const char *const *sets, uint32_t nsets, struct synth_spec **out)
 {
-    status_t st = STATUS_OK;
-    struct mistakes mistakes = {.file = path};
-    struct tree *root = NULL;
-    struct synth_spec *spec = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *spec, "a specification", &spec));
-    TRY_OUT(memory_text(path, &spec->path));
-    TRY_OUT(yaml_file_read(text, length, sets, nsets, NULL, &mistakes, &root));
-    TRY_OUT(schema_fill(root, spec_rows, &mistakes, spec));
+    SCOPED(mistakes_free) struct mistakes mistakes = {.file = path};
+    SCOPED(tree_destroy_at) struct tree *root = NULL;
+    SCOPED(synth_spec_destroy_at) struct synth_spec *spec = NULL;
+    TRY(memory_zeroed(1, sizeof *spec, "a specification", &spec));
+    TRY(memory_text(path, &spec->path));
+    TRY(yaml_file_read(text, length, sets, nsets, NULL, &mistakes, &root));
+    TRY(schema_fill(root, spec_rows, &mistakes, spec));
     synth_check(spec, root, &mistakes);
-    TRY_OUT(mistakes_report(&mistakes));
+    TRY(mistakes_report(&mistakes));
     *out = memory_move(&spec);
-out:
-    tree_destroy(root);
-    mistakes_free(&mistakes);
-    synth_spec_destroy(spec);
-    return st;
+    return STATUS_OK;
 }
 
 void synth_spec_destroy(struct synth_spec *spec)

@@ -126,6 +126,7 @@ struct synth_spec {
 status_t synth_spec_parse(const char *path, const char *text, size_t length,
                           const char *const *sets, uint32_t nsets, struct synth_spec **out);
 void synth_spec_destroy(struct synth_spec *spec);
+SCOPED_END(synth_spec_destroy, struct synth_spec *)
 
 /* Returns the name of polarisation `pol`, below spec->pols, which is the specification's. Without
  * names, two are "X" and "Y"; others have NULL. */

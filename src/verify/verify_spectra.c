@@ -121,24 +121,18 @@ static status_t spectra_check_mark(const struct verify *verify, const struct chu
 static status_t spectra_compare_made_flags(const struct verify *verify, uint64_t first,
                                            uint64_t count, const float *weights)
 {
-    status_t st = STATUS_OK;
     const struct product *product = verify->product;
     const struct spectra *spectra = verify->kind;
-    unsigned char *flags[2] = {NULL, NULL};
+    SCOPED(free_two) unsigned char *flags[2] = {NULL, NULL};
     for (int i = 0; i < 2; i++) {
-        TRY_OUT(memory_zeroed((size_t)count, 1, "flags", &flags[i]));
+        TRY(memory_zeroed((size_t)count, 1, "flags", &flags[i]));
     }
-    TRY_OUT(
-        file_read(verify->fd, product->path, product->place.flags_offset + first, flags[0], count));
+    TRY(file_read(verify->fd, product->path, product->place.flags_offset + first, flags[0], count));
     visibilities_flag(weights, count, spectra->plan->products[0].spec.weights.least, flags[1]);
-    REQUIRE_OUT(memcmp(flags[0], flags[1], (size_t)count) == 0, STATUS_DATA,
-                "%s is not what its job and input make of it: /Data/flags differ from what "
-                "/Data/nsamples make, from number %llu on",
-                product->path, (unsigned long long)first);
-out:
-    free(flags[0]);
-    free(flags[1]);
-    return st;
+    return REQUIRED(memcmp(flags[0], flags[1], (size_t)count) == 0, STATUS_DATA,
+                    "%s is not what its job and input make of it: /Data/flags differ from what "
+                    "/Data/nsamples make, from number %llu on",
+                    product->path, (unsigned long long)first);
 }
 
 /* The sink of the pipeline: weights as the reference's are, to the last bit. */
