@@ -159,7 +159,6 @@ static status_t experiment_compare(const struct tune_space *space, struct tune_o
 {
     enum { RANDOM_RUNS = 100 };
     struct tune_options options = {.is_guided = 1};
-    SCOPED(tune_outcome_free) struct tune_outcome random = {0};
     SCOPED(tune_outcome_free) struct tune_outcome guided = {0};
     *out = (struct experiment_comparison){.all = measured->ok + measured->wrong + measured->failed};
     for (uint32_t i = 0; i < space->count; i++) {
@@ -172,9 +171,9 @@ static status_t experiment_compare(const struct tune_space *space, struct tune_o
     experiment_choose(EXPERIMENT_RANDOM, &options);
     options.limit = out->tried;
     for (options.seed = 1; options.seed <= RANDOM_RUNS; options.seed++) {
+        SCOPED(tune_outcome_free) struct tune_outcome random = {0};
         TRY(experiment_replay(space, &options, measured, &random));
         out->random += experiment_best_rate(&random) / experiment_best_rate(measured) / RANDOM_RUNS;
-        tune_outcome_free(&random);
     }
     return STATUS_OK;
 }

@@ -207,7 +207,7 @@ static status_t export_run(void *settings)
 {
     status_t st = STATUS_OK;
     struct export_settings *s = settings;
-    struct text said = {0};
+    SCOPED(text_free) struct text said = {0};
     TRY(export_takes[s->format] ? formats_expect(s->shared.operand, export_takes[s->format])
                                 : STATUS_OK);
     if (s->format <= TO_PSRFITS) {
@@ -239,7 +239,6 @@ static status_t export_run(void *settings)
     }
     /* Also what was written before a failure. */
     display_print("%s", said.data ? said.data : "");
-    text_free(&said);
     return st;
 }
 

@@ -26,11 +26,10 @@ static status_t join_check(void *settings)
 static status_t join_run(void *settings)
 {
     const struct join_settings *s = settings;
-    struct text said = {0};
+    SCOPED(text_free) struct text said = {0};
     status_t st =
         join_parts(s->shared.operands, s->shared.noperands, s->output, s->shared.force, &said);
     display_print("%s", said.data ? said.data : "");
-    text_free(&said);
     return st;
 }
 

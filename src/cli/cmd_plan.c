@@ -326,11 +326,9 @@ static status_t json_plan_job(struct json *json, const struct run_plan *plan)
 /* Prints the plan as a JSON object: keys in docs/json.md. */
 static status_t plan_job_write(const struct run_plan *plan)
 {
-    struct json json = {.depth = 0};
-    status_t st = json_plan_job(&json, plan);
-    st = st == STATUS_OK ? json_print(&json) : st;
-    json_free(&json);
-    return st;
+    SCOPED(json_free) struct json json = {.depth = 0};
+    TRY(json_plan_job(&json, plan));
+    return json_print(&json);
 }
 
 static status_t plan_run(void *settings)

@@ -27,7 +27,7 @@ static const struct option_row rows[] = {
 static status_t verify_run_all(void *settings)
 {
     const struct verify_settings *s = settings;
-    struct json json = {.depth = 0};
+    SCOPED(json_free) struct json json = {.depth = 0};
     struct verify_options options = {.path = s->shared.operand,
                                      .sets = s->shared.sets.items,
                                      .nsets = s->shared.sets.count,
@@ -45,7 +45,6 @@ static status_t verify_run_all(void *settings)
         status_t printed = json_print(&json);
         st = st == STATUS_OK ? printed : st;
     }
-    json_free(&json);
     return st;
 }
 

@@ -604,20 +604,15 @@ static int command_find_key(const struct schema *keys, const char *word, struct 
 
 static status_t command_unknown(const char *typed, const char *guess, const char *group)
 {
-    struct text key = {0};
+    SCOPED(text_free) struct text key = {0};
     const char *blank = *group ? " " : "";
-    status_t st =
-        guess ? report_fail(STATUS_USAGE,
-                            "unknown command %s (did you mean %s?); see voltmill %s%s--help", typed,
-                            guess, group, blank)
-        : command_find_key(job_schema, typed, &key)
-            ? report_fail(STATUS_USAGE,
-                          "unknown command %s: %s is a key of a job, which `voltmill new` prints",
-                          typed, key.data)
-            : report_fail(STATUS_USAGE, "unknown command %s; see voltmill %s%s--help", typed, group,
-                          blank);
-    text_free(&key);
-    return st;
+    REQUIRE(!guess, STATUS_USAGE, "unknown command %s (did you mean %s?); see voltmill %s%s--help",
+            typed, guess, group, blank);
+    REQUIRE(!command_find_key(job_schema, typed, &key), STATUS_USAGE,
+            "unknown command %s: %s is a key of a job, which `voltmill new` prints", typed,
+            key.data);
+    return report_fail(STATUS_USAGE, "unknown command %s; see voltmill %s%s--help", typed, group,
+                       blank);
 }
 
 /* No command is named: help, or a mistake, which is the same on all ranks. */

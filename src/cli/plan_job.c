@@ -522,11 +522,10 @@ static int folder_is_lustre(const char *path)
 {
     enum { LUSTRE = 0x0bd00bd0 };
     struct statfs info = {0};
-    char *folder = NULL;
+    SCOPED(free_at) char *folder = NULL;
     if (folder_nearest(path, &folder) != STATUS_OK || statfs(folder, &info) != 0) {
         report_clear();
     }
-    free(folder);
     return info.f_type == LUSTRE;
 }
 

@@ -198,8 +198,6 @@ static status_t inputs_add_time(const char *path, struct text *out)
 
 status_t journal_head_find_changed(const struct journal_head *begun, char **out)
 {
-    SCOPED(text_free) struct text now = {0};
-    SCOPED(free_at) char *path = NULL;
     for (struct line line = origin_line_at(begun->inputs ? begun->inputs : ""); line.length > 0;
          line = origin_line_at(origin_line_after(line))) {
         /* The last ": " ends the path. */
@@ -207,8 +205,8 @@ status_t journal_head_find_changed(const struct journal_head *begun, char **out)
         while (end > 0 && strncmp(line.at + end, ": ", 2) != 0) {
             end--;
         }
-        free(memory_move(&path));
-        text_free(&now);
+        SCOPED(text_free) struct text now = {0};
+        SCOPED(free_at) char *path = NULL;
         const char *folder = line.at[0] != '/' && begun->folder ? begun->folder : "";
         const size_t above = strlen(folder) + (*folder ? 1 : 0); /* characters before the path */
         TRY(memory_format(&path, "%s%s%.*s", folder, *folder ? "/" : "", (int)end, line.at));

@@ -278,7 +278,6 @@ static status_t protect_check_two_products(const struct product_files *a,
 static status_t protect_check_product(const struct job *job, uint32_t i, const struct guard *reads)
 {
     SCOPED(product_files_free) struct product_files names = {.part = NULL};
-    SCOPED(product_files_free) struct product_files before = {.part = NULL};
     TRY(product_files_of(job_file(job, i), &names));
     const size_t bytes = strlen(text_basename(names.path));
     const size_t most = NAME_MAX - (strlen(names.packed) - strlen(names.path));
@@ -290,9 +289,9 @@ static status_t protect_check_product(const struct job *job, uint32_t i, const s
         TRY(guard_check(reads, "product", protect_name(&names, j)));
     }
     for (uint32_t k = 0; k < i; k++) {
+        SCOPED(product_files_free) struct product_files before = {.part = NULL};
         TRY(product_files_of(job_file(job, k), &before));
         TRY(protect_check_two_products(&before, &names));
-        product_files_free(&before);
     }
     return STATUS_OK;
 }
@@ -300,12 +299,12 @@ static status_t protect_check_product(const struct job *job, uint32_t i, const s
 static status_t protect_check_other(const struct job *job, const struct protect_other *other,
                                     const struct guard *reads)
 {
-    SCOPED(product_files_free) struct product_files names = {.part = NULL};
     if (!other->path) {
         return STATUS_OK;
     }
     TRY(guard_check(reads, other->what, other->path));
     for (uint32_t i = 0; i < job_nfiles(job); i++) {
+        SCOPED(product_files_free) struct product_files names = {.part = NULL};
         TRY(product_files_of(job_file(job, i), &names));
         for (int j = 0; j < NAMES; j++) {
             int is_same = 0;
@@ -313,7 +312,6 @@ static status_t protect_check_other(const struct job *job, const struct protect_
             REQUIRE(!is_same, STATUS_USAGE, "%s %s is product %s of the job", other->what,
                     other->path, protect_name(&names, j));
         }
-        product_files_free(&names);
     }
     return STATUS_OK;
 }

@@ -281,15 +281,14 @@ status_t outputs_is_published(const struct product_files *files, int *out)
 
 status_t outputs_check(const struct output_spec *spec, int force)
 {
-    SCOPED(product_files_free) struct product_files files = {.path = NULL};
     for (uint32_t i = 0; i < spec->count; i++) {
+        SCOPED(product_files_free) struct product_files files = {.path = NULL};
         int is_published = 0;
         TRY(product_files_of(spec->items[i].file, &files));
         TRY(outputs_is_published(&files, &is_published));
         /* The journal of a run that was killed at its very end: the next run removes it. */
         TRY(is_published && files.has_journal ? STATUS_OK
                                               : file_check_new(spec->items[i].file, force));
-        product_files_free(&files);
     }
     return STATUS_OK;
 }

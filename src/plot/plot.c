@@ -43,9 +43,8 @@ static const struct plot_signature page_signature =
 static int plot_has(const char *path, const struct plot_signature *of)
 {
     char begin[MARK_BLOCK];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    SCOPED(file_close_at) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t count = fd >= 0 ? read(fd, begin, sizeof begin) : 0;
-    file_close(fd);
     return count >= (ssize_t)of->start_bytes && memcmp(begin, of->start, of->start_bytes) == 0 &&
            memmem(begin, (size_t)count, of->word, of->word_bytes);
 }
@@ -304,11 +303,9 @@ static void report_keep_message(enum report_kind kind, const char *message)
 
 status_t report_begin(const struct report_run *run)
 {
-    watchdog_t *watchdog = NULL;
+    SCOPED(watchdog_end_at) watchdog_t *watchdog = NULL;
     TRY(watchdog_begin_file(run->patience, 0, run->path, "looked up", &watchdog));
-    status_t st = plot_check_new(run->path, MARK_RUN, run->force);
-    watchdog_end(watchdog);
-    TRY(st);
+    TRY(plot_check_new(run->path, MARK_RUN, run->force));
     display_copy(report_keep_line);
     report_copy(report_keep_message);
     return STATUS_OK;
@@ -347,17 +344,14 @@ static status_t glance_excuse(struct glance *glance, status_t st, const char *wh
  * for all. */
 static status_t glance_draw(struct glance *glance, const struct drawing *drawing, const char *what)
 {
-    struct drawn drawn = {.said = {0}};
+    SCOPED(drawn_free) struct drawn drawn = {.said = {0}};
     watchdog_moved(glance->watchdog);
     status_t st = drawing_make(drawing, &drawn);
     if (st == STATUS_OK) {
-        st = text_add_bytes(glance->page, drawn.picture.data, drawn.picture.length);
-    } else {
-        glance->is_blind = st == STATUS_DEVICE;
-        st = glance_excuse(glance, st, glance->is_blind ? "report" : what);
+        return text_add_bytes(glance->page, drawn.picture.data, drawn.picture.length);
     }
-    drawn_free(&drawn);
-    return st;
+    glance->is_blind = st == STATUS_DEVICE;
+    return glance_excuse(glance, st, glance->is_blind ? "report" : what);
 }
 
 static status_t glance_add_losses(struct glance *glance, const struct product *p)

@@ -393,10 +393,9 @@ static status_t source_open_candidates(struct source *s, struct external_list ex
  * of their dataset. */
 static status_t source_is_series(const struct source *s, int *out)
 {
-    struct sheet *sheet = NULL;
+    SCOPED(sheet_close_at) struct sheet *sheet = NULL;
     status_t st = s->product ? STATUS_OK : sheet_open(s->path, "dedispersed", &sheet);
     *out = sheet || (s->product && s->product->kind == PRODUCT_DEDISPERSED);
-    sheet_close(sheet);
     return report_forgive(st);
 }
 

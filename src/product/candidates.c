@@ -499,11 +499,9 @@ void candidates_close(struct candidates_file *file)
 
 static status_t candidates_describe(const struct apart_request *request, void **out)
 {
-    struct candidates_file *file = NULL;
+    SCOPED(candidates_close_at) struct candidates_file *file = NULL;
     (void)out;
-    status_t st = candidates_open_here(request->path, &file);
-    candidates_close(file);
-    return st;
+    return candidates_open_here(request->path, &file);
 }
 
 const struct description candidates_description = {"candidates", NULL, candidates_describe};

@@ -422,12 +422,10 @@ static status_t inspect_ask(const char *path, int wants, struct product **out)
 
 int product_is_ours(const char *path)
 {
-    struct product *product = NULL;
+    SCOPED(product_destroy_at) struct product *product = NULL;
     int is_ours = mark_of(path) != MARK_NONE;
     (void)report_failed(is_ours ? STATUS_OK : inspect_ask(path, INSPECT_KIND, &product));
-    is_ours |= product != NULL;
-    product_destroy(product);
-    return is_ours;
+    return is_ours || product;
 }
 
 status_t product_open(const char *path, struct product **out)

@@ -463,7 +463,7 @@ static status_t join_count_weights(const struct join *join, uint32_t part, uint6
     const struct product *product = join->parts[part].product;
     uint32_t like = 0;
     int is_range[2] = {0, 0};
-    double *hz = NULL;
+    SCOPED(free_at) double *hz = NULL;
     size_t count = 0;
     *out = product->rows;
     if (join->along == JOIN_TIME) {
@@ -487,7 +487,6 @@ static status_t join_count_weights(const struct join *join, uint32_t part, uint6
     TRY(h5_read_f64s(join->parts[like].file, join->parts[like].path, "coarse_frequency", &hz,
                      &count));
     set->centre = count > 0 ? hz[0] - other->frequency_hz[0] : 0;
-    free(hz);
     return STATUS_OK;
 }
 
@@ -495,7 +494,6 @@ static status_t join_count_weights(const struct join *join, uint32_t part, uint6
 static status_t join_measure(const struct join *join, const struct h5_dataset *data,
                              struct join_dataset *set)
 {
-    SCOPED(h5_dataset_close) struct h5_dataset other = {0};
     TRY(memory_zeroed(3 * join->count, sizeof *set->first, "parts", &set->first));
     set->count = set->first + join->count;
     set->from = set->count + join->count;
@@ -508,6 +506,7 @@ static status_t join_measure(const struct join *join, const struct h5_dataset *d
             set->from[i] = HADDR_UNDEF;
             continue;
         }
+        SCOPED(h5_dataset_close) struct h5_dataset other = {0};
         TRY(h5_dataset_open(join->parts[i].file, path, set->name, &other));
         int is_alike = other.rank == data->rank && H5Tequal(other.type, data->type) > 0;
         for (int k = 0; k < data->rank && is_alike; k++) {
@@ -519,7 +518,6 @@ static status_t join_measure(const struct join *join, const struct h5_dataset *d
         set->from[i] = h5_offset(other.id);
         REQUIRE(set->is_rows || set->from[i] != HADDR_UNDEF, STATUS_DATA,
                 "%s: %s is not contiguous", path, set->name);
-        h5_dataset_close(&other);
     }
     return STATUS_OK;
 }
@@ -642,17 +640,15 @@ static status_t join_make_group(struct join *join, hid_t out, const char *name)
 
 static status_t join_make_objects(struct join *join, hid_t out, const struct h5_names *names)
 {
-    SCOPED(h5_close_at) hid_t object = -1;
     for (int pass = 0; pass < 3; pass++) {
         for (size_t i = 0; i < names->count; i++) {
             const char *name = names->names[i];
             uint32_t first = 0;
             TRY(join_find(join, name, &first));
-            object = H5Oopen(join->parts[first].file, name, H5P_DEFAULT);
+            SCOPED(h5_close_at)
+            hid_t object = H5Oopen(join->parts[first].file, name, H5P_DEFAULT);
             H5_TRY(object, "%s: %s cannot be opened", join->parts[first].path, name);
             int is_group = H5Iget_type(object) == H5I_GROUP;
-            h5_close(object);
-            object = -1;
             if (strcmp(name, "provenance/objects") == 0) {
                 continue; /* made when all else is */
             }
@@ -682,9 +678,8 @@ status_t join_make(struct join *join, int fd, const char *path)
     TRY(join_put_words(join, out));
     TRY(contents_reserve(out));
     for (size_t i = 0; i < join->nsets; i++) {
-        hid_t made = H5Dopen2(out, join->sets[i].name, H5P_DEFAULT);
+        SCOPED(h5_close_at) hid_t made = H5Dopen2(out, join->sets[i].name, H5P_DEFAULT);
         join->sets[i].offset = made >= 0 ? h5_offset(made) : HADDR_UNDEF;
-        h5_close(made);
         REQUIRE(join->sets[i].offset != HADDR_UNDEF, STATUS_DATA, "%s has no place in its file",
                 join->sets[i].name);
     }

@@ -221,9 +221,8 @@ static status_t rows_open_chunks(rows_t *rows)
     const struct product *product = rows->product;
     TRY(rows_open_depot(product->path, kind_of(product->kind)->rows, &rows->storage, &rows->depot));
     rows->type = H5Dget_type(depot_dataset(rows->depot));
-    hid_t space = H5Dget_space(depot_dataset(rows->depot));
+    SCOPED(h5_close_at) hid_t space = H5Dget_space(depot_dataset(rows->depot));
     H5Sget_simple_extent_dims(space, rows->dims, NULL);
-    h5_close(space);
     rows->held = max_u64(ROWS_BYTES / product->place.row_bytes, 1);
     return memory_aligned((size_t)(rows->held * product->place.row_bytes), 1, "rows", &rows->whole);
 }

@@ -101,10 +101,9 @@ static hid_t sheet_type(const struct sheet *sheet)
 
 static status_t sheet_open_chunks(struct sheet *sheet)
 {
-    hid_t plist = H5Dget_create_plist(sheet->data.id);
+    SCOPED(h5_close_at) hid_t plist = H5Dget_create_plist(sheet->data.id);
     int is_chunked = H5Pget_layout(plist) == H5D_CHUNKED && H5Pget_nfilters(plist) > 0 &&
                      H5Tequal(sheet->data.type, sheet_type(sheet)) > 0;
-    h5_close(plist);
     return is_chunked ? rows_open_depot(sheet->path, sheet->name, &sheet->storage, &sheet->depot)
                       : STATUS_OK;
 }
@@ -137,11 +136,9 @@ static status_t sheet_open_here(const char *path, const char *name, struct sheet
 
 static status_t sheet_try(const struct apart_request *request, void **out)
 {
-    struct sheet *sheet = NULL;
+    SCOPED(sheet_close_at) struct sheet *sheet = NULL;
     (void)out;
-    status_t st = sheet_open_here(request->path, request->name, &sheet);
-    sheet_close(sheet);
-    return st;
+    return sheet_open_here(request->path, request->name, &sheet);
 }
 
 const struct description sheet_description = {"a sheet", NULL, sheet_try};

@@ -50,17 +50,14 @@ const struct description ahead_description = {"kernels", NULL, ahead_open};
 static int ahead_is_first(const char *device, const struct text *specs)
 {
     static const char kind[] = "ahead";
-    struct text key = {0};
-    void *known = NULL;
+    SCOPED(text_free) struct text key = {0};
+    SCOPED(free_at) void *known = NULL;
     size_t bytes = 0;
-    int is_first = backend_builds_apart(device, &key) &&
-                   text_add(&key, ", banks %016" PRIx64 "\n",
-                            cache_hash(specs->data, specs->length)) == STATUS_OK &&
-                   cache_get(kind, key.data, &known, &bytes) == STATUS_OK && !known &&
-                   cache_put(kind, key.data, key.data, key.length);
-    free(known);
-    text_free(&key);
-    return is_first;
+    return backend_builds_apart(device, &key) &&
+           text_add(&key, ", banks %016" PRIx64 "\n", cache_hash(specs->data, specs->length)) ==
+               STATUS_OK &&
+           cache_get(kind, key.data, &known, &bytes) == STATUS_OK && !known &&
+           cache_put(kind, key.data, key.data, key.length);
 }
 
 void ahead_begin(const struct channelise_plan *work, int local_size)

@@ -193,12 +193,9 @@ static int grid_is_product(const char *path)
 static int grid_is_journal(const char *path)
 {
     enum journal_state state = JOURNAL_NONE;
-    journal_t *journal = NULL;
-    if (report_failed(journal_open(path, &state, &journal))) {
-        return 0;
-    }
-    journal_destroy(journal);
-    return state != JOURNAL_NONE && state != JOURNAL_FOREIGN;
+    SCOPED(journal_destroy_at) journal_t *journal = NULL;
+    return !report_failed(journal_open(path, &state, &journal)) && state != JOURNAL_NONE &&
+           state != JOURNAL_FOREIGN;
 }
 
 /* Removes a file by its descriptor: what takes its place while it is judged stays, and so does what

@@ -112,14 +112,11 @@ static status_t resume_check_items(const struct output_spec_item *items, uint32_
 
 static status_t resume_was_begun(const struct output_spec *making, int *out)
 {
-    status_t st = STATUS_OK;
     *out = 0;
     for (uint32_t i = 0; i < making->count && !*out; i++) {
-        struct product_files files;
-        st = product_files_of(making->items[i].file, &files);
+        SCOPED(product_files_free) struct product_files files = {.path = NULL};
+        TRY(product_files_of(making->items[i].file, &files));
         *out = files.has_journal;
-        product_files_free(&files);
-        TRY(st);
     }
     return STATUS_OK;
 }
@@ -157,14 +154,13 @@ out:
 static status_t resume_look_at_dedispersions(const struct job *job, struct resume *skip,
                                              int *last_begun)
 {
-    SCOPED(output_spec_free) struct output_spec making = {0};
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        SCOPED(output_spec_free) struct output_spec making = {0};
         TRY(output_spec_of_series(job, i, job_filterbank(job, i), NULL, &making));
         int begun = 0;
         TRY(outputs_are_complete(&making, &skip->dedisperse[i]));
         TRY(resume_was_begun(&making, &begun));
         *last_begun = begun ? (int)i : *last_begun;
-        output_spec_free(&making);
     }
     return STATUS_OK;
 }
@@ -181,11 +177,10 @@ static status_t resume_find_filterbank(const struct job *job, uint32_t i, struct
 /* The filterbank of a series, or, when that is there, another product that is made with it. */
 static status_t resume_find_missing(const struct job *job, uint32_t i, const char **out)
 {
-    SCOPED(product_files_free) struct product_files files = {.path = NULL};
     int is_there = 1;
     for (uint32_t j = 0; j <= job->nproducts && is_there; j++) {
         *out = j == 0 ? job_filterbank(job, i) : job->products[j - 1].file;
-        product_files_free(&files);
+        SCOPED(product_files_free) struct product_files files = {.path = NULL};
         TRY(product_files_of(*out, &files));
         is_there = files.has_path && !files.has_part;
     }
@@ -212,10 +207,9 @@ static status_t resume_check_series(const struct job *job, uint32_t i, int has_f
 static status_t resume_check_skipped(const struct job *job, const struct output_spec *products,
                                      const struct resume *skip, int is_forced)
 {
-    SCOPED(inputs_free) struct inputs inputs = {0};
     int is_said = is_forced; /* who forces knows */
     for (uint32_t i = 0; i < products->count && skip->channelise; i++) {
-        inputs_free(&inputs);
+        SCOPED(inputs_free) struct inputs inputs = {0};
         TRY(inputs_of_product(&products->inputs, i, &inputs));
         TRY(resume_check_items(&products->items[i], 1, &inputs, &is_said));
     }

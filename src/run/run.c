@@ -107,19 +107,18 @@ static status_t run_protect_all(MPI_Comm comm, const struct job *job, const stru
                                 const struct run_options *options)
 {
     status_t st = STATUS_OK;
-    watchdog_t *watchdog = NULL;
     int rank = agree_rank(comm);
+    SCOPED(free_at)
     char *own = rank == 0 && options->tune && !options->database ? store_own() : NULL;
     const struct protect_other others[] = {{"--database", options->database},
                                            {"--csv", options->csv},
                                            {"the database", own},
                                            {"--report", options->report}};
     if (rank == 0) {
+        SCOPED(watchdog_end_at) watchdog_t *watchdog = NULL;
         st = run_watch(options, job_file(job, 0), "looked up", &watchdog);
         st = st == STATUS_OK ? protect_job(job, archive, others, 4) : st;
-        watchdog_end(watchdog);
     }
-    free(own);
     return agree_all(comm, st);
 }
 
@@ -129,16 +128,15 @@ static status_t run_find_left_all(MPI_Comm comm, const struct job *job,
                                   struct resume *out)
 {
     status_t st = STATUS_OK;
-    watchdog_t *watchdog = NULL;
     int rank = agree_rank(comm);
     if (rank == 0) {
+        SCOPED(watchdog_end_at) watchdog_t *watchdog = NULL;
         struct resume_options skip = {.force = options->force, .only_looks = comm == MPI_COMM_NULL};
         st = run_watch(options, job_file(job, 0), "looked up", &watchdog);
         st = st == STATUS_OK ? resume_find(job, archive, &skip, out) : st;
         for (uint32_t i = 0; i < job->ndedisperse && st == STATUS_OK && !options->force; i++) {
             st = tables_check(&job->dedisperse[i].search, out->dedisperse[i]);
         }
-        watchdog_end(watchdog);
     }
     TRY(agree_all(comm, st));
     share_bytes_all(comm, out, sizeof *out);
@@ -174,10 +172,9 @@ static int run_is_ending(const struct job *job)
 {
     int is_ending = 0;
     for (uint32_t i = 0; i < job_nfiles(job) && !is_ending; i++) {
-        struct product_files files = {.path = NULL};
+        SCOPED(product_files_free) struct product_files files = {.path = NULL};
         is_ending = product_files_of(job_file(job, i), &files) == STATUS_OK && files.has_path &&
                     files.has_journal && !files.has_part;
-        product_files_free(&files);
     }
     return is_ending;
 }
@@ -190,7 +187,7 @@ static int run_was_overtaken_all(MPI_Comm comm, const struct run_options *option
                                  struct run_begin *begun)
 {
     enum { LOOKS = 30, PAUSE_US = 100000 };
-    struct text cause = {0};
+    SCOPED(text_free) struct text cause = {0};
     struct resume now = begun->left;
     int is_kept = text_add(&cause, "%s", report_cause()) == STATUS_OK;
     int is_overtaken = 0;
@@ -211,7 +208,6 @@ static int run_was_overtaken_all(MPI_Comm comm, const struct run_options *option
     } else if (is_kept) {
         report_adopt(STATUS_USAGE, cause.data);
     }
-    text_free(&cause);
     return is_overtaken;
 }
 
@@ -377,11 +373,10 @@ static status_t run_write_table_all(MPI_Comm comm, const struct job *job, uint32
 {
     status_t st = STATUS_OK;
     const struct job_search *search = &job->dedisperse[i].search;
-    watchdog_t *watchdog = NULL;
     if (agree_rank(comm) == 0 && search->csv) {
+        SCOPED(watchdog_end_at) watchdog_t *watchdog = NULL;
         st = run_watch(options, search->csv, "written", &watchdog);
         st = st == STATUS_OK ? tables_write(search, options->force) : st;
-        watchdog_end(watchdog);
     }
     return agree_all(comm, st);
 }
@@ -390,7 +385,6 @@ static status_t run_write_table_all(MPI_Comm comm, const struct job *job, uint32
  * lack of input; with DATA, DEVICE, STOPPED. */
 static status_t resume_judge_holes(const struct job *job)
 {
-    SCOPED(file_close_at) int fd = -1;
     for (uint32_t i = 0; i < job_nfiles(job); i++) {
         const char *path = job_file(job, i);
         struct product_place place;
@@ -398,11 +392,10 @@ static status_t resume_judge_holes(const struct job *job)
         if (i < job->nproducts && job->products[i].format != FILE_HDF5) {
             continue; /* such a file does not say */
         }
+        SCOPED(file_close_at) int fd = -1;
         TRY(product_find_place(path, &place));
         TRY(file_open_read(path, &fd));
         TRY(product_count_holes(fd, path, &place, &holes));
-        file_close(fd);
-        fd = -1;
         REQUIRE(holes == 0, STATUS_HOLES,
                 "%s was complete before, but %s of its rows contain NaN: their input could not "
                 "be read; --force makes it anew",
@@ -416,7 +409,6 @@ static status_t run_conclude_all(MPI_Comm comm, const struct job *job,
                                  const struct run_options *options)
 {
     status_t st = STATUS_OK;
-    watchdog_t *watchdog = NULL;
     const int rank = agree_rank(comm);
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         TRY(run_write_table_all(comm, job, i, options));
@@ -431,9 +423,9 @@ static status_t run_conclude_all(MPI_Comm comm, const struct job *job,
         printf("\n");
     }
     if (rank == 0) {
+        SCOPED(watchdog_end_at) watchdog_t *watchdog = NULL;
         st = run_watch(options, job_file(job, 0), "read again", &watchdog);
         st = st == STATUS_OK ? resume_judge_holes(job) : st;
-        watchdog_end(watchdog);
     }
     return agree_all(comm, st);
 }
@@ -562,10 +554,9 @@ static status_t run_part_all(MPI_Comm comm, struct grid *grid, uint32_t i,
         TRY(run_passes_all(comm, part->job, archive, options, &part->left, started));
     }
     if (rank == 0 && i + 1 < grid->count) {
-        watchdog_t *watchdog = NULL;
+        SCOPED(watchdog_end_at) watchdog_t *watchdog = NULL;
         TRY(run_watch(options, part->job->products[0].file, "removed", &watchdog));
         grid_remove_power(part);
-        watchdog_end(watchdog);
     }
     return STATUS_OK;
 }

@@ -616,7 +616,7 @@ status_t tune_search(const struct tune_space *space, const struct tune_options *
 status_t tune_statistics(const struct tune_space *space, const struct tune_outcome *outcome,
                          struct tune_statistics *out)
 {
-    double *rates = NULL; /* of right configurations */
+    SCOPED(free_at) double *rates = NULL; /* of right configurations */
     uint32_t n = 0;
     *out = (struct tune_statistics){0};
     TRY(memory_zeroed(space->count, sizeof *rates, "rates", &rates));
@@ -636,6 +636,5 @@ status_t tune_statistics(const struct tune_space *space, const struct tune_outco
     }
     out->deviation = sqrt(out->deviation);
     out->signal_to_noise = out->deviation > 0 ? (out->best - out->mean) / out->deviation : 0;
-    free(rates);
     return STATUS_OK;
 }

@@ -53,9 +53,8 @@ static int store_may_use(const char *path, char why[OWNER_WORDS])
 {
     struct stat info;
     struct stat above;
-    char *folder = store_folder_of(path);
+    SCOPED(free_at) char *folder = store_folder_of(path);
     int is_public = folder && stat(folder, &above) == 0 && above.st_mode & S_IWOTH;
-    free(folder);
     if (lstat(path, &info) != 0) {
         int reason = errno;
         snprintf(why, OWNER_WORDS, "cannot be looked up: %s", strerror(reason));

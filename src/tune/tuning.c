@@ -42,13 +42,12 @@ static int problem_read_pairs(const struct tune_problem *problem, const char *wo
                               uint32_t *values)
 {
     uint32_t next = 0;
-    char *copy = strdup(words);
+    SCOPED(free_at) char *copy = strdup(words);
     char *rest = copy;
     int good = copy != NULL;
     for (char *pair = strsep(&rest, " "); good && pair; pair = strsep(&rest, " ")) {
         good = problem_read_pair(problem, pair, &next, values);
     }
-    free(copy);
     return good;
 }
 

@@ -163,7 +163,7 @@ static int export_may_be(const char *path, const struct export_plan *plan)
     const struct before before = {.part = path};
     const struct text *head = plan->head;
     struct stat info;
-    int fd = -1;
+    SCOPED(file_close_at) int fd = -1;
     if (lstat(path, &info) != 0 || !S_ISREG(info.st_mode) ||
         (uint64_t)info.st_size != plan->bytes) {
         return 0;
@@ -173,7 +173,6 @@ static int export_may_be(const char *path, const struct export_plan *plan)
     }
     status_t st = file_open_read(path, &fd);
     st = st == STATUS_OK ? before_compare(&before, fd, 0, head->data, head->length) : st;
-    file_close(fd);
     return !report_failed(st);
 }
 

@@ -42,10 +42,8 @@ status_t parts_make(hid_t at, const struct parts_set *set, hid_t *out)
 
 status_t parts_put(hid_t at, const struct parts_set *set)
 {
-    hid_t dataset = -1;
-    status_t st = parts_make(at, set, &dataset);
-    h5_close(dataset);
-    return st;
+    SCOPED(h5_close_at) hid_t dataset = -1;
+    return parts_make(at, set, &dataset);
 }
 
 status_t parts_write(hid_t dataset, const char *name, hid_t type, int rank, const hsize_t *start,

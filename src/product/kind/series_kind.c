@@ -320,11 +320,9 @@ static status_t series_open_here(const char *path, struct series **out)
 
 static status_t series_describe(const struct apart_request *request, void **out)
 {
-    struct series *series = NULL;
+    SCOPED(series_destroy_at) struct series *series = NULL;
     (void)out;
-    status_t st = series_open_here(request->path, &series);
-    series_destroy(series);
-    return st;
+    return series_open_here(request->path, &series);
 }
 
 const struct description series_description = {"series", NULL, series_describe};
