@@ -8,8 +8,6 @@
 #include "dsp/dispersion/patterns.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const double SEARCH_THRESHOLD = 7;
 

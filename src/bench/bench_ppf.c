@@ -10,8 +10,6 @@
 #include "tune/problem/problems.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     SLOTS = 3,

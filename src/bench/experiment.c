@@ -6,8 +6,6 @@
 #include "tune/problem/problems.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void experiment_shuffle(uint32_t *list, uint32_t count, uint64_t seed)
 {

@@ -13,9 +13,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Options of the commands, and the state of the table while it is made. */
 struct array_settings {

@@ -8,10 +8,6 @@
 #include "tune/problem/problems.h"
 #include "tune/tuning.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 struct dedisperse_settings {
     struct shared shared;
     const char *sweep;

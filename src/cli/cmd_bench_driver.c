@@ -7,9 +7,6 @@
 #include "output/journal.h"
 #include "ranks/driver.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 struct driver_settings {

@@ -12,10 +12,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Filters floats by coefficients of the same kind: real or complex. Each of the points is computed
  * from `taps` samples. */

@@ -7,8 +7,6 @@
 #include "cli/values.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 /* Options of the command, and the state of the table while it is made. */
 struct ppf_settings {

@@ -17,10 +17,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

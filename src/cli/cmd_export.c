@@ -9,11 +9,6 @@
 #include "product/candidates.h"
 #include "product/export/export_file.h"
 #include "product/product.h"
-#include "product/stamp.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MOST_DMS = 65536 };
 

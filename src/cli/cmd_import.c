@@ -19,11 +19,6 @@
 #include "ranks/stop.h"
 #include "run/share.h"
 
-#include <mpi.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 struct import_settings {
     struct shared shared;
     const char *output, *job;

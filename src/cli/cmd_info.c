@@ -10,9 +10,6 @@
 #include "input/propose/propose.h"
 #include "io/file.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* Attributes of a file, beyond the facts that are read. */
 
 enum { MOST_LISTED = 32, MOST_TEXT = 80, LEAST_WIDTH = 13, MOST_WIDTH = 28 };

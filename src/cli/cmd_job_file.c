@@ -5,8 +5,6 @@
 #include "job/job_schema.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 /* Numbers, true and false without quotes, as a reader of YAML gives them. */
 static void schema_json_word(struct json *json, const char *key, const char *text)

@@ -9,9 +9,6 @@
 #include "input/propose/propose_parts.h"
 #include "job/job.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* Sizes of the job: channels of all coarse channels together, channels of one, rows of a product
  * that is a picture. */
 enum { CHANNELS = 4096, LEAST_CHANNELS = 16, TAPS = 8, ROWS = 1024 };

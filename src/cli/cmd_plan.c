@@ -8,7 +8,6 @@
 #include "run/batch.h"
 
 #include <math.h>
-#include <string.h>
 
 struct plan_settings {
     struct shared shared;

@@ -5,9 +5,6 @@
 #include "base/units.h"
 #include "cli/values.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { LEAST_PIXELS = 200, MOST_PIXELS = 8192 };
 
 struct plot_settings {

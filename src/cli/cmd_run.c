@@ -10,15 +10,8 @@
 #include "plot/plot.h"
 #include "ranks/agree.h"
 #include "ranks/stop.h"
-#include "tune/trial.h"
-
-#include <mpi.h>
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 struct run_settings {
     struct shared shared;

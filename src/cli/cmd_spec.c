@@ -9,8 +9,6 @@
 #include "ranks/agree.h"
 #include "ranks/stop.h"
 
-#include <string.h>
-
 struct spec_settings {
     struct shared shared;
     const char *channels, *integrate, *pol, *taps, *output; /* NULL: not given */

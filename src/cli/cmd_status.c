@@ -10,7 +10,6 @@
 #include "product/contents.h"
 #include "product/stamp.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 
 struct status_settings {

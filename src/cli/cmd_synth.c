@@ -20,10 +20,6 @@
 #include "synth/synth_spec.h"
 
 #include <math.h>
-#include <mpi.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     CHUNK_BYTES = 16 << 20,

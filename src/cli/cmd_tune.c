@@ -18,9 +18,6 @@
 #include "tune/store.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The options of `voltmill tune`.
  *

@@ -3,8 +3,6 @@
 
 #include "cli/values.h"
 
-#include <mpi.h>
-
 struct verify_settings {
     struct shared shared;
     int crc, all, json;

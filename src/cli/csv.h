@@ -5,8 +5,6 @@
 #include "cli/options.h"
 #include "compute/backend.h"
 
-#include <stdio.h>
-
 /* Start from {0}: nothing is written, and nothing fails. */
 struct csv {
     const char *path;

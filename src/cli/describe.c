@@ -8,7 +8,6 @@
 #include "product/codec.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Samples in gaps, summed over streams: `common` in gaps of all streams, `single` in those of
  * single ones. */

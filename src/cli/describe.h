@@ -5,8 +5,6 @@
 #define VOLTMILL_CLI_DESCRIBE_H
 
 #include "base/json.h"
-#include "input/archive.h"
-#include "input/fbh5/fbh5.h"
 #include "product/kind/dedispersed_kind.h"
 
 struct derived_band {

@@ -5,9 +5,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { MOST_LISTED = 5 }; /* of a folder */
 
 struct elsewhere_file {

@@ -15,10 +15,6 @@
 #include "ranks/stop.h"
 
 #include <getopt.h>
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The options that several commands have: each stands here once. */
 

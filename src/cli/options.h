@@ -7,7 +7,6 @@
 #include "base/terms.h"
 
 #include <stddef.h>
-#include <stdint.h>
 
 /* A row. One with a `help` alone is a heading above those that follow. */
 struct option_row {

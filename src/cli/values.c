@@ -4,9 +4,6 @@
 #include "base/text.h"
 #include "base/units.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { LONGEST = 64 }; /* text of a number */
 
 int value_flag(const struct option_row *row, const char *text, void *field)

@@ -19,7 +19,6 @@
 #ifndef VOLTMILL_OUTPUT_JOURNAL_H
 #define VOLTMILL_OUTPUT_JOURNAL_H
 
-#include "base/status.h"
 #include "output/journal_head.h"
 
 typedef struct journal {

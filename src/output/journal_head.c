@@ -13,9 +13,6 @@
 #include "product/kind/bank_axes.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

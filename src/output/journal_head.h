@@ -3,13 +3,8 @@
 #ifndef VOLTMILL_OUTPUT_JOURNAL_HEAD_H
 #define VOLTMILL_OUTPUT_JOURNAL_HEAD_H
 
-#include "base/text.h"
-#include "compute/channelise.h"
-#include "io/pack.h"
 #include "output/output_spec.h"
-#include "plan/chunk.h"
 #include "product/export/export_rows.h"
-#include "product/product.h"
 
 /* Origin of a product, as text for people, line by line. It decides whether files of an earlier run
  * belong to this job and its input: for resumed runs, complete products and --each. A member that

@@ -14,8 +14,6 @@
 
 #include <inttypes.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* Allocates `count` items. */

@@ -8,10 +8,7 @@
 #ifndef VOLTMILL_OUTPUT_OUTPUT_SPEC_H
 #define VOLTMILL_OUTPUT_OUTPUT_SPEC_H
 
-#include "input/archive.h"
 #include "input/inputs.h"
-#include "job/job.h"
-#include "plan/channelise_plan.h"
 #include "plan/dedisperse_plan.h"
 
 struct output_spec_item {

@@ -10,9 +10,6 @@
 #include "ranks/agree.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Allocates all products, and their names. The caller destroys them, also after a failure. */

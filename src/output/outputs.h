@@ -7,10 +7,8 @@
 #ifndef VOLTMILL_OUTPUT_OUTPUTS_H
 #define VOLTMILL_OUTPUT_OUTPUTS_H
 
-#include "base/text.h"
 #include "io/file_rights.h"
 #include "output/journal.h"
-#include "output/output_spec.h"
 
 #include <mpi.h>
 

@@ -10,14 +10,9 @@
 #include "output/outputs_parts.h"
 #include "product/candidates.h"
 #include "product/codec.h"
-#include "product/kind/dedispersed_kind.h"
 #include "product/medians.h"
 #include "ranks/agree.h"
 #include "ranks/stop.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Starts a watchdog on rank 0 that ends the process if the finishing of a product hangs longer than
  * the patience: no other part would notice. Ends the watchdog *out of before. */

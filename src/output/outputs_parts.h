@@ -6,15 +6,10 @@
 #define VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 
 #include "base/pool.h"
-#include "base/status.h"
-#include "base/text.h"
 #include "io/file_rights.h"
 #include "output/journal.h"
-#include "output/journal_head.h"
 #include "output/outputs.h"
 #include "product/packed.h"
-
-#include <stdint.h>
 
 /* Chunks that a rank has finished, on their way into the journal. A thread of its own syncs them
  * every few seconds, and only then they are reported to rank 0. So the journal contains no chunk

@@ -11,8 +11,6 @@
 #include "ranks/agree.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     READ_BYTES = 4 << 20, /* that are read in one go */

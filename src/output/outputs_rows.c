@@ -10,8 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The sync thread, and what others add to and take from it. */
 enum { LONG_BATCH = 1 << 20 /* bytes added after which it is time, for any number of rows */ };

@@ -2,8 +2,6 @@
 #include "plan/beams_plan.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 void beams_plan_destroy(struct beams_plan *plan)
 {

@@ -12,7 +12,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <omp.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 uint32_t channelise_plan_threads(const struct job *job, int local_size)

@@ -8,8 +8,6 @@
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Semi-coherent searches: which DMs are made of which filterbank, with delays of one origin. */
 

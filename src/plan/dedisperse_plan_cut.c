@@ -22,8 +22,6 @@
 #include "product/contents.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Groups of DMs: what a stage knows of the delays, and what DMs have in common. */
 static uint32_t group_step_of(const struct subbands *steps, uint32_t dm)

@@ -5,8 +5,6 @@
 #include "dsp/fir/fir_design.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Minimum attenuation of aliases by given coefficients, in dB. */
 #define LEAST_REJECTION 40.0

@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 enum { STRIDE = 16 /* rows: 64 bytes of the smallest */ };
 

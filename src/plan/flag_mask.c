@@ -8,8 +8,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A channel of the bank, in the order of frequencies. */
 struct place {

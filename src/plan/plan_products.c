@@ -12,8 +12,6 @@
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char blanks[] = " \t\r\n\v\f,"; /* between the words of tables */
 

@@ -8,7 +8,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 struct sample_coding stage_plan_coding(const struct archive *in)
 {

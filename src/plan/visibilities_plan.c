@@ -1,9 +1,6 @@
 /* Pairs of stations by their names, and the specification of their correlation. */
 #include "plan/visibilities_plan.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 void visibilities_plan_destroy(struct visibilities_plan *plan)
 {
     if (plan) {

@@ -3,7 +3,6 @@
 #ifndef VOLTMILL_PLOT_DRAWING_H
 #define VOLTMILL_PLOT_DRAWING_H
 
-#include "base/text.h"
 #include "input/hdf5/sources.h"
 #include "job/job.h"
 

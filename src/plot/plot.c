@@ -17,9 +17,6 @@
 
 #include <fcntl.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* First bytes of files of ours, and bytes that come soon after them. */

@@ -3,11 +3,9 @@
 #ifndef VOLTMILL_PLOT_PLOT_H
 #define VOLTMILL_PLOT_PLOT_H
 
-#include "base/status.h"
 #include "io/file_rights.h"
 #include "plot/drawing.h"
 
-#include <stdint.h>
 #include <time.h>
 
 struct plot_options {

@@ -22,8 +22,6 @@
 #include "product/sheet.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { CACHE_BYTES = 1 << 26, THREADS = 4 };
 

@@ -5,7 +5,6 @@
 #include "io/hdf5/h5.h"
 #include "product/ifs.h"
 #include "product/kind/bank_axes.h"
-#include <string.h>
 
 static const char oversampling_convention[] =
     "Spectra begin every H = samples_between_spectra = P oversampling_den / oversampling_num "

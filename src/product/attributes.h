@@ -7,8 +7,6 @@
 #include "base/json.h"
 #include "product/product.h"
 
-#include <hdf5.h>
-
 enum attribute_at {
     AT_BANK,   /* the root, of products of a filter bank */
     AT_IFS,    /* the rows, of power */

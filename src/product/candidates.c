@@ -7,14 +7,11 @@
 #include "dsp/boxes.h"
 #include "input/fbh5/fbh5_header.h"
 #include "io/file.h"
-#include "io/hdf5/h5_dataset.h"
 #include "product/kind/dedispersed_kind.h"
 #include "product/kind/parts.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { NEAR_DMS = 2, FAR_DMS = 32 };
 

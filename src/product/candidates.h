@@ -3,12 +3,7 @@
 #ifndef VOLTMILL_PRODUCT_CANDIDATES_H
 #define VOLTMILL_PRODUCT_CANDIDATES_H
 
-#include "base/status.h"
 #include "product/product.h"
-
-#include <hdf5.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* A row of the table, as it is in memory. Times are those of the reference frequency. */
 struct candidate {

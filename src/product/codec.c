@@ -7,8 +7,6 @@
 
 #include <libdeflate.h>
 #include <lz4.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zstd.h>
 
 enum { CHUNK_BYTES = 1 << 20, LIBRARY_BYTES = 3 << 19 /* Zstandard's, of such a chunk */ };

@@ -4,14 +4,9 @@
 #ifndef VOLTMILL_PRODUCT_CODEC_H
 #define VOLTMILL_PRODUCT_CODEC_H
 
-#include "base/status.h"
-#include "base/terms.h"
 #include "input/hdf5/unfilter.h"
 #include "io/hdf5/h5_dataset.h"
 #include "product/product.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 /* Lists the filters that a dataset of elements of element_bytes bytes names, in the order in which
  * they are applied. None (count 0) for COMPRESSION_NONE. */

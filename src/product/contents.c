@@ -10,8 +10,6 @@
 #include "product/kind/parts.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Spans of a MiB, larger in products with more spans than many_spans. */
 static const uint64_t least_bytes = UINT64_C(1) << 20;

@@ -14,7 +14,6 @@
 #define VOLTMILL_PRODUCT_CONTENTS_H
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "product/product.h"
 
 /* Reserves file space for the CRCs of all present objects (/provenance/objects, whose values are

@@ -9,9 +9,7 @@
 #include "product/kind/bank_axes.h"
 #include "product/kind/parts.h"
 
-#include <math.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 /* The flags of a product, looked through. */
 

@@ -13,8 +13,6 @@
 
 #include "product/product.h"
 
-#include <hdf5.h>
-
 /* Reason for which a cell was flagged. */
 enum flag { FLAG_KURTOSIS = 1, FLAG_MASK = 2, FLAG_CHANNELS = 4 };
 

@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static const struct pack_field pointers[] = {

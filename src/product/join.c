@@ -16,8 +16,6 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Values of a join: copied byte for byte from where the parts have them. */
 

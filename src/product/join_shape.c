@@ -10,10 +10,6 @@
 #include "product/kind/parts.h"
 #include "product/places.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { WORDS = 256 };
 
 /* Links of scales, made anew; how rows were compressed, which those of a join are not. */

@@ -5,8 +5,6 @@
 #include "base/pool.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { BITS = 11, BINS = 1 << BITS };
 

@@ -9,10 +9,6 @@
 #include "product/contents.h"
 #include "product/kind/kinds.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* A dataset that both files have in one piece. */
 struct taken {
     uint64_t from, to, bytes;

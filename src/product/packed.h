@@ -8,7 +8,6 @@
 
 #include "input/hdf5/stored.h"
 #include "product/codec.h"
-#include "product/product.h"
 
 /* Reads chunk `number` (packed_corner()) of the uncompressed rows at `place` of the open file,
  * filled up with zeros. Any thread. Fails with DATA if they cannot be read.

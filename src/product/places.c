@@ -1,9 +1,6 @@
 /* Where the datasets beside the rows lie. */
 #include "product/places.h"
 
-#include <stddef.h>
-#include <string.h>
-
 static const struct place_row {
     const char *name;
     size_t at; /* in struct product_place */

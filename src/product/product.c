@@ -12,7 +12,6 @@
 #include "product/places.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 status_t product_count_clips(int fd, const char *path, const struct product_place *place,
                              uint64_t lines, struct product_clips *out)

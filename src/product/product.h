@@ -8,15 +8,12 @@
 #ifndef VOLTMILL_PRODUCT_PRODUCT_H
 #define VOLTMILL_PRODUCT_PRODUCT_H
 
-#include "base/status.h"
 #include "base/terms.h"
 #include "dsp/axes.h"
 #include "dsp/steps.h"
 #include "dsp/stokes.h"
 #include "input/archive.h"
 #include "io/apart.h"
-
-#include <stdint.h>
 
 struct dedispersed;
 struct dedispersed_spec;

@@ -5,9 +5,6 @@
 #include "base/memory.h"
 #include "product/places.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { LEAST_DIMS = 2, MOST_DIMS = 6 };
 
 /* Makes the type {r, i} in memory, with the file's names of the members. */

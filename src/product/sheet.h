@@ -3,12 +3,8 @@
 #ifndef VOLTMILL_PRODUCT_SHEET_H
 #define VOLTMILL_PRODUCT_SHEET_H
 
-#include "dsp/steps.h"
 #include "io/apart.h"
-#include "io/hdf5/h5_dataset.h"
 #include "product/packed.h"
-
-#include <stdint.h>
 
 struct sheet {
     uint64_t rows;

@@ -8,8 +8,6 @@
 #include "io/file_rights.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 static const char stamp_begin[] = "voltmill:";
 

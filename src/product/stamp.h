@@ -3,11 +3,7 @@
 #ifndef VOLTMILL_PRODUCT_STAMP_H
 #define VOLTMILL_PRODUCT_STAMP_H
 
-#include "base/status.h"
 #include "input/fbh5/fbh5.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 /* Letters of the word, with the '\0'. */
 enum { STAMP_WORD = 64 };

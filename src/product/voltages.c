@@ -4,7 +4,6 @@
 #include "product/voltages.h"
 
 #include "base/memory.h"
-#include "input/archive.h"
 #include "input/packets/packets.h"
 #include "input/read/reader.h"
 #include "io/hdf5/h5.h"
@@ -13,8 +12,6 @@
 #include "product/kind/parts.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Numbers of few bits in the native layout: which packing holds all that an archive hands out, and
  * packing them. */

@@ -3,12 +3,10 @@
 #ifndef VOLTMILL_PRODUCT_VOLTAGES_H
 #define VOLTMILL_PRODUCT_VOLTAGES_H
 
-#include "base/status.h"
 #include "base/terms.h"
 #include "input/sky.h"
 
 #include <hdf5.h>
-#include <stdint.h>
 
 struct voltages_axis {
     uint32_t count;

@@ -6,7 +6,6 @@
 
 #include <limits.h>
 #include <sched.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -10,8 +10,6 @@
 #include "ranks/stop.h"
 
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* A rank's knowledge of a run, and its messages to the other ranks: chunks to give out, failures

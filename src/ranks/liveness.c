@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <signal.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { LINE = 1024, FIELDS_TO_START = 19 /* of /proc/PID/stat, after the state */ };

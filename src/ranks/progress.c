@@ -6,7 +6,6 @@
 #include "io/launch.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

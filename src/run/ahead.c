@@ -5,8 +5,6 @@
 #include "io/machine.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* CHILD_BYTES: of memory of the host, for a driver and its compiler. */
 enum { CHILDREN = 3, CHILD_BYTES = 512 << 20 };

@@ -14,8 +14,6 @@
 #include <glob.h>
 #include <inttypes.h>
 #include <regex.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define TIME "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}-[0-9]{2}-[0-9]{2}"
 

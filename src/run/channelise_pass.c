@@ -12,8 +12,6 @@
 #include "tune/problem/problems.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Finds the choice of a filter bank likewise, on one rank: *choice, complete. A search takes
  * `memory` bytes at most. Other configurations may round differently: all ranks, and resumed runs,

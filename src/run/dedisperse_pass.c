@@ -13,8 +13,6 @@
 #include "tune/problem/problems.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { SLOTS = 3 };
 

@@ -9,8 +9,6 @@
 #include "ranks/agree.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Writes `filter` of a part, as an override. */
 static status_t grid_write_filter(const struct job *job, double dm, double span, struct text *out)

@@ -9,8 +9,6 @@
 #include "ranks/liveness.h"
 #include "run/share.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Rates as entries of the cache folder, by problem and machine. */

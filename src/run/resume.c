@@ -6,7 +6,6 @@
 #include "output/outputs.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* Whether a file that is there was made by this very job, of these very inputs.
  *

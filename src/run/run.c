@@ -13,8 +13,6 @@
 
 #include <omp.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Compares a table with what is there, and writes it. */

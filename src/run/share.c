@@ -15,8 +15,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The options that a backend was opened with. */
 struct wish {

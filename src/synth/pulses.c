@@ -12,7 +12,6 @@
 #include <fftw3.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
 
 /* Smearing of a sample, the same for all coarse channels, in samples after and before the delay of
  * its channel's centre. Guards of DISPERSE_GUARD are not included. */

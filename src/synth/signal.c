@@ -7,9 +7,6 @@
 #include "synth/pulses.h"
 
 #include <fftw3.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- noise sources ----
  *

@@ -9,8 +9,6 @@
 #include "job/yaml/yaml_file.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- polarise ---- */
 

@@ -3,13 +3,7 @@
 #ifndef VOLTMILL_SYNTH_SYNTH_SPEC_H
 #define VOLTMILL_SYNTH_SYNTH_SPEC_H
 
-#include "base/status.h"
-#include "base/terms.h"
-#include "base/units.h"
 #include "product/voltages.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 /* Polarisation, given in one of three ways; none: the same in all polarisations. Angles and signs
  * as in dsp/stokes.h, with the IAU's V. */

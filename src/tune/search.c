@@ -7,8 +7,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 status_t tune_problem_words(const struct tune_problem *problem, const uint32_t *values,
                             struct text *out)

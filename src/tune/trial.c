@@ -5,7 +5,6 @@
 #include "base/memory.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 int tune_time_is_over(const struct tune_time *time, double share)
 {

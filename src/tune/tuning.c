@@ -7,8 +7,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static int problem_read_value(const struct tune_parameter *p, const char *text, uint32_t *out)
 {

@@ -10,9 +10,6 @@
 #include "ranks/agree.h"
 #include "verify/verify_parts.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static status_t verify_process(void *context, driver_t *driver, uint64_t index)
 {
     struct verify *verify = context;

@@ -6,7 +6,6 @@
 #include "base/json.h"
 
 #include <mpi.h>
-#include <stdint.h>
 
 struct verify_options {
     const char *path; /* of the product */

@@ -6,7 +6,6 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "dsp/boxes.h"
 #include "io/file.h"
 #include "io/mark.h"
 #include "output/journal.h"
@@ -18,9 +17,6 @@
 #include "ranks/driver.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     ROOM_BYTES = 4 << 20, /* that are read in one go */

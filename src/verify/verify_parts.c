@@ -8,8 +8,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The CRCs of rows, of as many spans as are looked at anyway: a sample, or all. */
 

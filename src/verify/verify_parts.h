@@ -6,13 +6,9 @@
 #define VOLTMILL_VERIFY_VERIFY_PARTS_H
 
 #include "compute/shared/agreement.h"
-#include "dsp/axes.h"
-#include "input/hdf5/sources.h"
-#include "job/job.h"
 #include "pipeline/pipeline.h"
 #include "plan/channelise_plan.h"
 #include "product/packed.h"
-#include "product/product.h"
 #include "verify/verify.h"
 
 #include <stdatomic.h>

@@ -10,7 +10,6 @@
 #include "product/ifs.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* How large the samples are that go into filters: rounding is relative to them, whatever filters
  * leave of them. */

@@ -7,12 +7,9 @@
 #include "pipeline/pipeline_kinds.h"
 #include "pipeline/power_reader.h"
 #include "product/compare.h"
-#include "product/kind/dedispersed_kind.h"
 #include "ranks/agree.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { CHUNK_TIMES = 64, CHUNK_ADDS = 1 << 24 };
 

@@ -15,9 +15,6 @@
 #include "verify/verify_parts.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The medians that a product stores, found again of its rows. */
 

@@ -7,9 +7,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct verify_steps {
     const struct product_spec *spec;

@@ -6,7 +6,6 @@
 #define VOLTMILL_PRODUCT_EXPORT_EXPORT_H
 
 #include "base/terms.h"
-#include "input/hdf5/sources.h"
 #include "product/export/export_scale.h"
 #include "product/stamp.h"
 

@@ -14,8 +14,6 @@
 #include "io/file.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 static uint64_t bank_stored_bits(const struct export_bank *bank)
 {

@@ -1,8 +1,6 @@
 /* SIGPROC's .fil: header, then [time][if][chan], highest frequency first. */
 #include "product/export/export_bank.h"
 
-#include <string.h>
-
 static status_t fil_begin(struct export_bank *bank)
 {
     struct sigproc *header = &bank->header;

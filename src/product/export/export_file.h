@@ -6,7 +6,6 @@
 #ifndef VOLTMILL_PRODUCT_EXPORT_EXPORT_FILE_H
 #define VOLTMILL_PRODUCT_EXPORT_EXPORT_FILE_H
 
-#include "base/text.h"
 #include "io/file.h"
 #include "io/file_rights.h"
 #include "io/mark.h"
@@ -14,7 +13,6 @@
 #include "product/voltages.h"
 
 #include <stdatomic.h>
-#include <stdint.h>
 
 enum before_kind {
     BEFORE_NOTHING, /* it is to be written */

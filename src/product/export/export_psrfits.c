@@ -13,8 +13,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { PSRFITS_RECORD = 2880 };
 

@@ -9,8 +9,6 @@
 #include "product/flagged.h"
 #include "product/ifs.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Rows of SIGPROC that are written together, in bytes; threads from which on files in memory are

@@ -6,10 +6,6 @@
 #include "product/kind/series_kind.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The lines of a .inf file. */
 

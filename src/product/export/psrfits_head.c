@@ -5,8 +5,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { CARD = 80, RECORD = 2880, LETTERS = 68 };
 

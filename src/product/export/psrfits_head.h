@@ -3,10 +3,8 @@
 #ifndef VOLTMILL_PRODUCT_EXPORT_PSRFITS_HEAD_H
 #define VOLTMILL_PRODUCT_EXPORT_PSRFITS_HEAD_H
 
-#include "base/terms.h"
 #include "product/export/export_rows.h"
 #include "product/kind/sigproc_head.h"
-#include "product/stamp.h"
 
 /* Content of the header, and the places of the columns in a row of the table. */
 struct psrfits_head {

@@ -17,8 +17,6 @@
 #include "product/kind/sigproc_head.h"
 #include "product/places.h"
 
-#include <stdlib.h>
-
 static const char time_convention[] =
     "Sample n of the observation is taken at start + n / sample_rate_hz. Spectrum s is made of the "
     "`taps` raw spectra s .. s + taps - 1 of the selected samples; its time stamp is the centre of "

@@ -5,8 +5,6 @@
 
 #include "product/product.h"
 
-#include <hdf5.h>
-
 /* Puts all but the dataset of rows and those beside it into a new file: root, axes, filter,
  * provenance. `place` has rows, row_bytes and span_rows. Fails with DATA, NO_SPACE, DEVICE
  * (memory). */

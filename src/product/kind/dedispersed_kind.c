@@ -4,15 +4,11 @@
 
 #include "base/memory.h"
 #include "dsp/boxes.h"
-#include "io/hdf5/h5_dataset.h"
 #include "product/candidates.h"
 #include "product/codec.h"
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
 #include "product/kind/sigproc_head.h"
-
-#include <stddef.h>
-#include <stdlib.h>
 
 static const char coherent_convention[] =
     "The voltages were dedispersed coherently before: delays + origin is round((coherent_constant "

@@ -8,8 +8,6 @@
 
 #include "product/product.h"
 
-#include <hdf5.h>
-
 struct kind {
     const char *rows; /* name of the dataset of rows */
     uint32_t bytes;   /* of a channel (of series: a time) of one stream in a row; 0: as

@@ -2,14 +2,11 @@
 #include "product/kind/parts.h"
 
 #include "base/memory.h"
-#include "io/hdf5/h5_dataset.h"
 #include "product/codec.h"
 #include "product/contents.h"
 #include "product/kind/dedispersed_kind.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char crc_convention[] =
     "crc32[i] is the CRC-32 (zlib, PNG) of the bytes, as they are stored, of rows i * span_rows to "

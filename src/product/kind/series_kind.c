@@ -8,7 +8,6 @@
 #include "input/fbh5/fbh5_header.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* Where the channels of a dedispersed product are: /provenance/frequency; of others' products, what
  * fch1 and foff say. */

@@ -7,8 +7,6 @@
 #include "io/hdf5/h5_dataset.h"
 #include "product/kind/sigproc_head.h"
 
-#include <stdint.h>
-
 /* The band that was added up, as headers of PRESTO and SIGPROC can say it: `channels` of one width
  * from the lowest to the highest. Where its channels do not follow each other evenly (is_even 0),
  * gaps count as channels, and `held` is how many there are. */

@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <string.h>
 
 struct sigproc sigproc_of(const struct fbh5 *in)
 {

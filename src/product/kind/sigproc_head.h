@@ -5,10 +5,7 @@
 #ifndef VOLTMILL_PRODUCT_KIND_SIGPROC_HEAD_H
 #define VOLTMILL_PRODUCT_KIND_SIGPROC_HEAD_H
 
-#include "base/text.h"
 #include "input/fbh5/fbh5.h"
-
-#include <stdint.h>
 
 enum { SIGPROC_FILTERBANK = 1, SIGPROC_SERIES = 2 };
 

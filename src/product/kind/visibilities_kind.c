@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "dsp/geometry.h"
 #include "dsp/stokes.h"
-#include "io/hdf5/h5_dataset.h"
 #include "product/kind/bank_axes.h"
 #include "product/kind/bank_kind.h"
 #include "product/kind/kinds.h"
@@ -12,8 +11,6 @@
 #include "product/places.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char rows_name[] = "Data/visdata";
 

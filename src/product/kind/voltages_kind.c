@@ -6,9 +6,6 @@
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const char time_convention[] =
     "Sample n is taken at start_mjd_day, start_second of the root plus n / sample_rate_hz; with "
     "filters before it whose delay is compensated, that is what its pass band belongs to.";

@@ -8,8 +8,6 @@
 #include "dsp/steps.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 uint64_t bank_rows(const struct channelise_spec *spec, uint32_t i, uint64_t spectra)
 {

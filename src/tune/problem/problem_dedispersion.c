@@ -15,8 +15,6 @@
 
 #include <inttypes.h>
 #include <omp.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Places where outputs are compared; times by which runs are shifted in turn. */
 enum { DM_PLACES = 7, TIME_PLACES = 3, PLACE_SAMPLES = 8, SHIFTS = 8 };

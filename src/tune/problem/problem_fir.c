@@ -10,8 +10,6 @@
 #include "tune/tuning.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- fir windows ---- */
 

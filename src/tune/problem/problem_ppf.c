@@ -8,8 +8,6 @@
 #include "tune/tuning.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 uint32_t ppf_trial_window(const struct channelise_spec *spec)
 {
