@@ -65,9 +65,7 @@ static void beams_end(struct beams *bench)
     stage_destroy(bench->stage);
     buffer_destroy(bench->in);
     buffer_destroy(bench->out);
-    free(bench->weights);
-    free(bench->turns[0]);
-    free(bench->turns[1]);
+    MEMORY_FREE(bench->weights, bench->turns[0], bench->turns[1]);
 }
 
 /* Floats of a spectrum of `streams` stations, or beams. */
@@ -226,8 +224,7 @@ static void correlation_end(struct correlation *bench)
     correlate_destroy(bench->stage);
     buffer_destroy(bench->in);
     buffer_destroy(bench->out);
-    free(bench->pairs);
-    free(bench->turns);
+    MEMORY_FREE(bench->pairs, bench->turns);
 }
 
 static uint64_t correlation_dumps(const struct correlation *bench)

@@ -71,8 +71,7 @@ static void bench_chain_destroy(struct bench_chain *chain)
     if (chain) {
         filter_chain_destroy(chain->filters);
         stage_destroy(chain->bank);
-        free(chain->re);
-        free(chain->im);
+        MEMORY_FREE(chain->re, chain->im);
     }
     free(chain);
 }
@@ -104,10 +103,9 @@ static status_t chain_create_slot(struct bench_chain *chain, backend_t *backend,
 static status_t chain_lay_out(struct bench_chain *chain, uint64_t *words)
 {
     SCOPED(slab_destroy_at) struct slab *slab = NULL;
-    uint64_t samples;
     const uint32_t streams = chain->streams * filter_plan_fan(chain->work->filters);
     TRY(channelise_plan_samples(chain->work, chain->first, chain->spectra, 1, chain->needs));
-    samples = (uint64_t)(chain->needs[0].end - chain->needs[0].first);
+    uint64_t samples = (uint64_t)(chain->needs[0].end - chain->needs[0].first);
     TRY(slab_create(chain->work->archive, stream_range(0, streams), &slab));
     TRY(memory_zeroed(streams, sizeof *chain->re, "offsets", &chain->re));
     TRY(memory_zeroed(streams, sizeof *chain->im, "offsets", &chain->im));
@@ -249,9 +247,9 @@ static status_t bench_read(const struct inputs *inputs, uint64_t from, uint64_t 
 static status_t bench_write(const char *file, uint64_t number, uint64_t bytes, const void *piece)
 {
     SCOPED(text_free) struct text path = {0};
-    SCOPED(file_close_at) int fd = -1;
     TRY(text_add(&path, "%s.bench.%" PRIu64, file, number));
-    fd = open(path.data, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    SCOPED(file_close_at)
+    int fd = open(path.data, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     REQUIRE(fd >= 0, reason_make_status(errno), "%s cannot be made: %s", path.data,
             strerror(errno));
     (void)unlink(path.data);

@@ -153,7 +153,6 @@ static status_t text_make_kerchunk(const struct export_settings *s, struct text 
 {
     SCOPED(product_destroy_at) struct product *product = NULL;
     SCOPED(text_free) struct text made = {0};
-    SCOPED(free_at) char *path = NULL;
     char *rest = NULL;
     TRY(product_open(s->shared.operand, &product));
     REQUIRE(product, STATUS_DATA,
@@ -163,7 +162,7 @@ static status_t text_make_kerchunk(const struct export_settings *s, struct text 
             "%s contains visibilities (UVH5), which pyuvdata reads and converts; kerchunk "
             "refers to other products",
             s->shared.operand);
-    path = realpath(s->shared.operand, NULL);
+    SCOPED(free_at) char *path = realpath(s->shared.operand, NULL);
     REQUIRE(path, STATUS_DATA, "%s has no path", s->shared.operand);
     const char *url = s->url ? s->url : path;
     const char *const arguments[] = {s->shared.operand, url, NULL};

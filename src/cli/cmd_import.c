@@ -214,12 +214,7 @@ static void import_end(struct import *s)
     job_destroy(s->job);
     losses_free(&s->losses);
     losses_free(&s->all);
-    free(s->part);
-    free(s->re);
-    free(s->im);
-    free(s->in);
-    free(s->out);
-    free(s->packed);
+    MEMORY_FREE(s->part, s->re, s->im, s->in, s->out, s->packed);
 }
 
 /* Appends a list of texts, in brackets. Fails with DEVICE. */

@@ -61,10 +61,7 @@ static void synthesis_end(struct synthesis *s)
     array_table_destroy(s->array);
     synth_spec_destroy(s->spec);
     text_free(&s->text);
-    free(s->chan_hz);
-    free(s->part);
-    free(s->bytes);
-    free(s->floats);
+    MEMORY_FREE(s->chan_hz, s->part, s->bytes, s->floats);
 }
 
 /* Reads the array's table for all ranks. */
@@ -194,8 +191,7 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
     TRY_OUT(s->before.is_ours ? file_reserve(s->before.claim_fd, s->part, s->place.file_bytes)
                               : STATUS_OK);
 out:
-    free(itrf_m);
-    free(gaps.rows);
+    MEMORY_FREE(itrf_m, gaps.rows);
     text_free_list(pols, spec->pols);
     text_free_list(stations, spec->stations);
     guard_free(&reads);
@@ -284,7 +280,6 @@ static status_t synthesis_process(void *context, driver_t *driver, uint64_t inde
 
 static status_t synthesis_prepare_all(struct synthesis *s, const struct shared *options)
 {
-    status_t st = STATUS_OK;
     TRY(agree_all(MPI_COMM_WORLD, s->rank == 0
                                       ? text_read_file(&s->text, options->operand, MOST_SPEC_BYTES,
                                                        "a specification (YAML)")
@@ -300,7 +295,7 @@ static status_t synthesis_prepare_all(struct synthesis *s, const struct shared *
     local_ranks_all(MPI_COMM_WORLD, &local_rank, &local_size);
     struct job job = {0};
     s->threads = channelise_plan_threads(&job, local_size);
-    st = synthesis_make_signal(s);
+    status_t st = synthesis_make_signal(s);
     if (st == STATUS_OK) {
         st = file_part_name(s->spec->file, &s->part);
     }

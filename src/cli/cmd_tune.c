@@ -465,7 +465,6 @@ out:
 
 static status_t tune_a_job(struct tune_settings *s)
 {
-    SCOPED(free_at) char *own = NULL;
     SCOPED(job_destroy_at) struct job *job = NULL;
     TRY(share_load_job(s->shared.operand, NULL, s->shared.sets.items, s->shared.sets.count, &job));
     TRY(tune_protect(s, job));
@@ -478,7 +477,7 @@ static status_t tune_a_job(struct tune_settings *s)
             "tune: --%s thins the configurations of dedispersion, and %s has none", thins,
             job->path);
     TRY(tune_job(job, &s->tuning));
-    own = s->shared.database ? NULL : store_own();
+    SCOPED(free_at) char *own = s->shared.database ? NULL : store_own();
     if (s->shared.database || own) {
         display_print("the database is %s\n", own ? own : s->shared.database);
     }
@@ -502,8 +501,7 @@ out:
         text_free(&w->rows[r].histogram);
         free(w->rows[r].known);
     }
-    free(w->rows);
-    free(w->fixed);
+    MEMORY_FREE(w->rows, w->fixed);
     tune_log_close(s->tuning.log);
     backend_close(w->opened);
     return st;

@@ -28,12 +28,11 @@ static status_t csv_check_begin(FILE *file, const char *path, const char *headin
 status_t csv_check(const char *path, const char *heading)
 {
     struct stat info;
-    SCOPED(text_close_at) FILE *file = NULL;
     /* A pipe or a device must not be opened to find out. */
     if (!path || stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0) {
         return STATUS_OK;
     }
-    file = fopen(path, "r");
+    SCOPED(text_close_at) FILE *file = fopen(path, "r");
     REQUIRE(file, STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
     return csv_check_begin(file, path, heading);
 }

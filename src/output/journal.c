@@ -24,10 +24,7 @@ enum { JOURNAL_FORMAT = 21, JOURNAL_COARSE = 22, JOURNAL_KEPT = 23, JOURNAL_HEAD
 
 void product_files_free(struct product_files *find)
 {
-    free(find->path);
-    free(find->part);
-    free(find->journal);
-    free(find->packed);
+    MEMORY_FREE(find->path, find->part, find->journal, find->packed);
     *find = (struct product_files){0};
 }
 
@@ -76,10 +73,7 @@ void journal_destroy(journal_t *journal)
     file_close(journal->fd);
     journal_head_free(&journal->head);
     text_free(&journal->added);
-    free(journal->path);
-    free(journal->bits);
-    free(journal->sums);
-    free(journal);
+    MEMORY_FREE(journal->path, journal->bits, journal->sums, journal);
 }
 
 /* A journal of that name without anything in it; in *out even when it fails. */

@@ -166,12 +166,8 @@ enum { MOST_SPANS = 1 << 22 };
 
 void journal_head_free(struct journal_head *head)
 {
-    free(head->program);
-    free(head->inputs);
-    free(head->job);
-    free(head->coefficients);
-    free(head->arithmetic);
-    free(head->folder);
+    MEMORY_FREE(head->program, head->inputs, head->job, head->coefficients, head->arithmetic,
+                head->folder);
     *head = (struct journal_head){0};
 }
 

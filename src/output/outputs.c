@@ -401,15 +401,10 @@ void outputs_destroy(outputs_t *outputs)
         file_close(output->fd);
         file_close(output->claim_fd);
         journal_destroy(output->journal);
-        free(output->part);
-        free(output->journal_path);
-        free(output->packed_path);
-        free(output->sums);
+        MEMORY_FREE(output->part, output->journal_path, output->packed_path, output->sums);
     }
     text_free(&outputs->entry);
-    free(outputs->differ);
-    free(outputs->outputs);
-    free(outputs);
+    MEMORY_FREE(outputs->differ, outputs->outputs, outputs);
 }
 
 uint64_t outputs_bytes(const outputs_t *outputs)

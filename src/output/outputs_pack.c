@@ -142,8 +142,7 @@ static status_t outputs_median_all(outputs_t *outputs, uint32_t i, uint32_t thre
     }
 out:
     medians_destroy(c.medians);
-    free(c.piece);
-    free(c.found);
+    MEMORY_FREE(c.piece, c.found);
     return st;
 }
 
@@ -226,11 +225,7 @@ static void squeeze_end(struct squeezing *s)
         codec_destroy(s->compressors ? s->compressors[i] : NULL);
         free(s->chunks ? s->chunks[i] : NULL);
     }
-    free(s->compressors);
-    free(s->chunks);
-    free(s->rounds[0].made);
-    free(s->rounds[1].made);
-    free(s->all);
+    MEMORY_FREE(s->compressors, s->chunks, s->rounds[0].made, s->rounds[1].made, s->all);
     if (s->outputs->rank > 0) {
         file_close(s->fd);
     }

@@ -274,9 +274,7 @@ void resumed_destroy(struct resumed *resumed)
     }
     text_free(&resumed->records);
     text_free(&resumed->differ);
-    free(resumed->sums);
-    free(resumed->rows);
-    free(resumed);
+    MEMORY_FREE(resumed->sums, resumed->rows, resumed);
 }
 
 /* Takes the records. */
@@ -350,12 +348,11 @@ void resumed_hurry(struct resumed *resumed)
 
 status_t resumed_tell(struct resumed *resumed, struct text *out)
 {
-    status_t st = STATUS_OK;
     if (!resumed) {
         return STATUS_OK;
     }
     pthread_mutex_lock(&resumed->lock);
-    st = resumed->status;
+    status_t st = resumed->status;
     if (st == STATUS_OK && resumed->differ.length > 0) {
         st = text_add_bytes(out, resumed->differ.data, resumed->differ.length);
         resumed->differ.length = 0;

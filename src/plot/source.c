@@ -77,9 +77,7 @@ static void volts_close(struct volts *v)
         reader_destroy(v->reader);
         slab_destroy(v->slab);
         archive_destroy(v->archive);
-        free(v->re);
-        free(v->im);
-        free(v);
+        MEMORY_FREE(v->re, v->im, v);
     }
 }
 SCOPED_END(volts_close, struct volts *)
@@ -439,14 +437,13 @@ enum { ENOUGH_CHANNELS = 4096, MOST_BANKS = 4 };
 static status_t source_make_filter(const struct job_bank *job, struct prototype_spec *spec,
                                    double **out)
 {
-    status_t st = STATUS_OK;
     int is_file = job->window.kind == WINDOW_FILE;
     uint32_t channels =
         job->channels > ENOUGH_CHANNELS && !is_file ? ENOUGH_CHANNELS : job->channels;
     TRY(bank_prototype(job, spec));
     spec->channels = spec->samples_per_spectrum = channels;
     TRY(flat_cutoff_settle(spec));
-    st = prototype_create(spec, out);
+    status_t st = prototype_create(spec, out);
     if (st == STATUS_DATA && is_file) {
         report_clear();
         spec->samples_per_spectrum = 2 * channels;
@@ -547,8 +544,7 @@ void source_close(struct source *s)
             sheet_close(s->beside[i]);
         }
         product_destroy(s->product);
-        free(s->scratch);
-        free(s);
+        MEMORY_FREE(s->scratch, s);
     }
 }
 

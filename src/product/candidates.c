@@ -324,9 +324,7 @@ status_t candidates_find(const struct product_spec *spec, int fd, const char *pa
     TRY_OUT(find_walk(&f, fd, path, place, find_keep));
     TRY_OUT(find_group(&f));
 out:
-    free(f.cells);
-    free(f.bins);
-    free(f.bursts);
+    MEMORY_FREE(f.cells, f.bins, f.bursts);
     return st;
 }
 
@@ -440,7 +438,6 @@ static status_t table_read(hid_t file, const char *path, struct candidates *out)
 static status_t table_read_search(hid_t file, const char *path, struct candidates_file *to)
 {
     SCOPED(h5_close_at) hid_t peaks = -1;
-    SCOPED(h5_close_at) hid_t group = -1;
     uint64_t widths = 0;
     int found = 0;
     peaks = H5Dopen2(file, "peaks", H5P_DEFAULT);
@@ -452,7 +449,7 @@ static status_t table_read_search(hid_t file, const char *path, struct candidate
     REQUIRE(isfinite(to->tsamp) && to->tsamp > 0 && widths > 0 && widths <= UINT32_MAX, STATUS_DATA,
             "%s: boxes of %llu samples of %g s", path, (unsigned long long)widths, to->tsamp);
     to->widths = (uint32_t)widths;
-    group = H5Gopen2(file, "provenance", H5P_DEFAULT);
+    SCOPED(h5_close_at) hid_t group = H5Gopen2(file, "provenance", H5P_DEFAULT);
     H5_TRY(group, "%s has no provenance", path);
     TRY(h5_get_text(group, path, "filterbank", &to->filterbank, &found));
     TRY(parts_need_f64(group, path, "reference_hz", &to->reference_hz));
@@ -486,11 +483,7 @@ void candidates_close(struct candidates_file *file)
 {
     if (file) {
         candidates_free(&file->found);
-        free(file->filterbank);
-        free(file->source);
-        free(file->telescope);
-        free(file->dms);
-        free(file);
+        MEMORY_FREE(file->filterbank, file->source, file->telescope, file->dms, file);
     }
 }
 

@@ -166,8 +166,7 @@ void codec_destroy(codec_t *codec)
         libdeflate_free_compressor(codec->deflate);
     }
     ZSTD_freeCCtx(codec->zstd);
-    free(codec->planes);
-    free(codec);
+    MEMORY_FREE(codec->planes, codec);
 }
 
 /* Writes a big-endian number of 4 or 8 bytes; returns its end. */

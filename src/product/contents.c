@@ -336,8 +336,7 @@ static void contents_end(struct contents *contents)
     for (size_t i = 0; i < contents->count; i++) {
         free(contents->items[i].name);
     }
-    free(contents->items);
-    free(contents->rows);
+    MEMORY_FREE(contents->items, contents->rows);
     h5_dataset_close(&contents->table);
 }
 

@@ -183,8 +183,7 @@ static status_t fill_set(struct join_filling *f)
             : f->join->along == JOIN_TIME ? fill_times(f)
                                           : fill_bands(f));
 out:
-    free(f->block);
-    free(f->piece);
+    MEMORY_FREE(f->block, f->piece);
     f->block = f->piece = NULL;
     return st;
 }
@@ -213,9 +212,7 @@ static void fill_close(struct join_filling *f)
             rows_close(f->rows[i]);
         }
     }
-    free(f->there);
-    free(f->parts);
-    free(f->rows);
+    MEMORY_FREE(f->there, f->parts, f->rows);
 }
 
 /* Writes the joined datasets of the parts, the counts and the CRCs into the open file. Fails with
@@ -487,8 +484,7 @@ static int join_is_text(const char *stored, const struct text *text)
 static void join_free_sets(struct join *join)
 {
     for (size_t i = 0; i < join->nsets; i++) {
-        free(join->sets[i].name);
-        free(join->sets[i].first);
+        MEMORY_FREE(join->sets[i].name, join->sets[i].first);
     }
     free(memory_move(&join->sets));
     join->nsets = 0;

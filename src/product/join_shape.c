@@ -606,11 +606,10 @@ static status_t join_attach(const struct join *join, hid_t out, const char *name
     char label[H5_SCALE_NAME];
     char path[H5_SCALE_NAME];
     int is_scale = 0;
-    SCOPED(h5_close_at) hid_t made = -1;
     uint32_t first = 0;
     TRY(join_find(join, name, &first));
     TRY(h5_dataset_open(join->parts[first].file, join->parts[first].path, name, &data));
-    made = H5Dopen2(out, name, H5P_DEFAULT);
+    SCOPED(h5_close_at) hid_t made = H5Dopen2(out, name, H5P_DEFAULT);
     H5_TRY(made, "%s cannot be opened", name);
     TRY(h5_is_scale(data.id, name, &is_scale));
     for (int i = 0; i < data.rank && !is_scale; i++) {

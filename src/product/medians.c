@@ -38,10 +38,7 @@ uint64_t medians_bytes(uint64_t columns)
 void medians_destroy(medians_t *medians)
 {
     if (medians) {
-        free(medians->prefix);
-        free(medians->rank);
-        free(medians->counts);
-        free(medians);
+        MEMORY_FREE(medians->prefix, medians->rank, medians->counts, medians);
     }
 }
 

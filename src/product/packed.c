@@ -52,7 +52,6 @@ status_t packed_read_chunk(const struct packed_shape *shape, int fd, const char 
 static status_t packed_look(packed_t *packed, enum product_kind kind, char **inputs)
 {
     SCOPED(h5_close_at) hid_t part = -1;
-    SCOPED(h5_close_at) hid_t group = -1;
     SCOPED(h5_dataset_close) struct h5_dataset rows = {0};
     int found = 0;
     TRY(h5_open_file(packed->files.part, &part));
@@ -68,7 +67,7 @@ static status_t packed_look(packed_t *packed, enum product_kind kind, char **inp
         shape->ifs *= rows.dims[i];
     }
     packed_cut(shape);
-    group = H5Gopen2(part, "provenance", H5P_DEFAULT);
+    SCOPED(h5_close_at) hid_t group = H5Gopen2(part, "provenance", H5P_DEFAULT);
     H5_TRY(group, "%s has no provenance", packed->files.part);
     return h5_get_text(group, packed->files.part, "inputs", inputs, &found);
 }
@@ -183,8 +182,7 @@ void packed_destroy(packed_t *packed)
     h5_close(packed->rows);
     h5_close(packed->file);
     packed_rows_forget(packed->shape.compression);
-    free(packed->taken);
-    free(packed);
+    MEMORY_FREE(packed->taken, packed);
 }
 
 enum { ROWS_BYTES = 16 << 20, CACHE_BYTES = 64 << 20 };
@@ -245,8 +243,7 @@ void rows_close(rows_t *rows)
     depot_close(rows->depot);
     storage_free(&rows->storage);
     file_close(rows->fd);
-    free(rows->whole);
-    free(rows);
+    MEMORY_FREE(rows->whole, rows);
 }
 
 status_t rows_select(depot_t *depot, hid_t type, const char *where, const hsize_t *start,

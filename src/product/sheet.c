@@ -163,11 +163,7 @@ void sheet_close(struct sheet *sheet)
         h5_dataset_close(&sheet->scale);
         h5_dataset_close(&sheet->offset);
         h5_close(sheet->file);
-        free(sheet->path);
-        free(sheet->name);
-        free(sheet->where);
-        free(sheet->coarse_hz);
-        free(sheet);
+        MEMORY_FREE(sheet->path, sheet->name, sheet->where, sheet->coarse_hz, sheet);
     }
 }
 

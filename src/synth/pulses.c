@@ -395,8 +395,7 @@ void bursts_destroy(bursts_t *b)
         disperse_destroy(burst->disperse);
     }
     pthread_mutex_destroy(&b->lock);
-    free(b->burst);
-    free(b);
+    MEMORY_FREE(b->burst, b);
 }
 
 /* Fills in the pulse before dispersion. */

@@ -556,7 +556,6 @@ void synth_spec_destroy(struct synth_spec *spec)
 {
     if (spec) {
         schema_free(spec_rows, spec);
-        free(spec->path);
-        free(spec);
+        MEMORY_FREE(spec->path, spec);
     }
 }

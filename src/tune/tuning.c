@@ -354,11 +354,10 @@ static status_t few_recall(const struct few *few, uint32_t *values, int *found)
 
 static status_t few_measure(struct few *few, uint64_t memory, uint32_t *values)
 {
-    status_t st = STATUS_OK;
     struct tuning *t = &few->tuning;
     const struct tune_pick pick = {.is_few = 1};
     const struct tune_options options = {.memory = memory, .repeats = 3};
-    st = tuning_search_picked(t, &pick, &options, NULL);
+    status_t st = tuning_search_picked(t, &pick, &options, NULL);
     if (st != STATUS_OK && few->count == 1) { /* the stage itself will report what it lacks */
         (void)backend_was_full(t->backend);   /* that failure is over */
         report_clear();

@@ -3,6 +3,7 @@
 #include "verify/verify.h"
 
 #include "base/display.h"
+#include "base/memory.h"
 #include "io/file.h"
 #include "output/journal.h"
 #include "product/contents.h"
@@ -229,11 +230,8 @@ static void verify_end(struct verify *verify, const struct verify_kind *kind)
     job_destroy(verify->job);
     rows_close(verify->rows);
     product_destroy(verify->product);
-    free(verify->marked.rows);
-    free(verify->marked.groups);
-    free(verify->picked);
-    free(verify->stored);
-    free(verify->spans.bytes);
+    MEMORY_FREE(verify->marked.rows, verify->marked.groups, verify->picked, verify->stored,
+                verify->spans.bytes);
     file_close(verify->fd);
 }
 

@@ -58,11 +58,7 @@ static void crc_check_end(struct check *check)
     product_destroy(check->product);
     journal_destroy(check->journal);
     text_free(&check->damaged);
-    free(check->expected);
-    free(check->places);
-    free(check->beside);
-    free(check->sums);
-    free(check->rows);
+    MEMORY_FREE(check->expected, check->places, check->beside, check->sums, check->rows);
     file_close(check->fd);
 }
 

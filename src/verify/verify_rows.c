@@ -128,10 +128,7 @@ static status_t verify_measure_input(const struct channelise_plan *plan, double 
     }
     *out = memory_move(&went_in);
 out:
-    free(went_in);
-    free(probe.re);
-    free(probe.im);
-    free(probe.data);
+    MEMORY_FREE(went_in, probe.re, probe.im, probe.data);
     reader_destroy(probe.reader);
     slab_destroy(probe.slab);
     return st;
@@ -177,11 +174,7 @@ status_t verify_rows_create(const struct channelise_plan *plan, struct verify_ro
 void verify_rows_destroy(struct verify_rows *rows)
 {
     if (rows) {
-        free(rows->went_in);
-        free(rows->weights);
-        free(rows->plain[0]);
-        free(rows->plain[1]);
-        free(rows);
+        MEMORY_FREE(rows->went_in, rows->weights, rows->plain[0], rows->plain[1], rows);
     }
 }
 

@@ -82,10 +82,7 @@ status_t verify_steps_create(const struct verify *verify, struct channelise_plan
 void verify_steps_destroy(struct verify_steps *steps)
 {
     if (steps) {
-        free(steps->scale);
-        free(steps->row);
-        free(steps->clipped[0][0]);
-        free(steps);
+        MEMORY_FREE(steps->scale, steps->row, steps->clipped[0][0], steps);
     }
 }
 

@@ -326,10 +326,7 @@ static void bank_walk_end(struct bank_walk *walk, uint32_t threads, struct expor
         if (own->reader != bank->reader) {
             fbh5_reader_destroy(own->reader);
         }
-        free(own->stored);
-        free(own->numbers);
-        free(own->made);
-        free(own->room);
+        MEMORY_FREE(own->stored, own->numbers, own->made, own->room);
     }
 }
 

@@ -281,8 +281,7 @@ void export_file_end(struct export_file *file)
     if (file->path) {
         before_end(&file->before);
     }
-    free(file->part);
-    free(file->path);
+    MEMORY_FREE(file->part, file->path);
     *file = (struct export_file)EXPORT_FILE_NONE;
 }
 

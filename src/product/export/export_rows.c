@@ -195,9 +195,7 @@ void export_writer_destroy(export_writer_t *writer)
         for (uint32_t i = 0; i + 1 < writer->threads; i++) {
             export_writer_destroy(writer->helpers[i]);
         }
-        free(writer->bank.room);
-        free(writer->data);
-        free(writer);
+        MEMORY_FREE(writer->bank.room, writer->data, writer);
     }
 }
 

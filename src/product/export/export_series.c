@@ -453,8 +453,6 @@ status_t export_series(const struct export_series_options *options, struct text 
     }
 out:
     series_destroy(choice.in);
-    free(choice.dms);
-    free(choice.block);
-    free(choice.base);
+    MEMORY_FREE(choice.dms, choice.block, choice.base);
     return st;
 }

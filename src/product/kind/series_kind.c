@@ -124,23 +124,18 @@ void series_destroy(struct series *series)
     }
     h5_dataset_close(&series->data);
     h5_close(series->file);
-    free(series->header.source);
-    free(series->header.rawdatafile);
+    MEMORY_FREE(series->header.source, series->header.rawdatafile);
     text_free(&series->missing);
-    free(series->telescope);
-    free(series->dm);
-    free(series->path);
-    free(series);
+    MEMORY_FREE(series->telescope, series->dm, series->path, series);
 }
 
 static status_t series_open_data(struct series *series)
 {
-    SCOPED(h5_close_at) hid_t access = -1;
     int is_there = 0;
     TRY(h5_has(series->file, series->path, "dedispersed", &is_there));
     REQUIRE(is_there, STATUS_DATA, "%s is no dedispersed product: it %s", series->path,
             holds_what(series->file));
-    access = H5Pcreate(H5P_DATASET_ACCESS);
+    SCOPED(h5_close_at) hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
     H5_TRY(H5Pset_chunk_cache(access, CACHE_SLOTS, CACHE_BYTES, 1), "%s: no cache", series->path);
     hid_t data = H5Dopen2(series->file, "dedispersed", access);
     H5_TRY(data, "%s: /dedispersed cannot be opened", series->path);
