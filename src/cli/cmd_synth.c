@@ -191,7 +191,8 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
     TRY_OUT(s->before.is_ours ? file_reserve(s->before.claim_fd, s->part, s->place.file_bytes)
                               : STATUS_OK);
 out:
-    MEMORY_FREE(itrf_m, gaps.rows);
+    free(itrf_m);
+    voltages_gaps_free(&gaps);
     text_free_list(pols, spec->pols);
     text_free_list(stations, spec->stations);
     guard_free(&reads);

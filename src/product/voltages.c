@@ -349,6 +349,11 @@ static status_t voltages_put_names(hid_t file, hid_t voltages, const char *axes,
     return voltages_put_scale(file, voltages, axes, name, &set);
 }
 
+void voltages_gaps_free(struct voltages_gaps *gaps)
+{
+    free(gaps->rows);
+}
+
 status_t voltages_add_gap(struct voltages_gaps *gaps, uint64_t first, uint64_t count,
                           uint64_t stream)
 {
@@ -610,16 +615,11 @@ static status_t gaps_put(hid_t file, const struct voltages_gaps *gaps)
 status_t voltages_add_gaps(int fd, const char *path, struct loss *losses, size_t count,
                            uint32_t nstreams)
 {
-    status_t st = STATUS_OK;
-    struct voltages_gaps gaps = {0};
+    SCOPED(voltages_gaps_free) struct voltages_gaps gaps = {0};
     uint64_t bytes = 0;
-    hid_t file = -1;
-    TRY_OUT(count > 0 ? gaps_make(losses, count, nstreams, &gaps) : STATUS_OK);
-    TRY_OUT(h5_file_change(fd, path, &file));
-    TRY_OUT(gaps_put(file, &gaps));
-    TRY_OUT(h5_file_finish(&file, &bytes));
-out:
-    h5_close(file);
-    free(gaps.rows);
-    return st;
+    SCOPED(h5_close_at) hid_t file = -1;
+    TRY(count > 0 ? gaps_make(losses, count, nstreams, &gaps) : STATUS_OK);
+    TRY(h5_file_change(fd, path, &file));
+    TRY(gaps_put(file, &gaps));
+    return h5_file_finish(&file, &bytes);
 }

@@ -103,8 +103,9 @@ void voltages_pack(const struct voltages_packing *packing, const char *in, size_
 status_t voltages_add_gaps(int fd, const char *path, struct loss *losses, size_t count,
                            uint32_t nstreams);
 
-/* Appends a gap of `count` samples from `first` on of a stream; the caller frees gaps->rows. Fails
- * with DEVICE (memory); the gaps are unchanged then. */
+void voltages_gaps_free(struct voltages_gaps *gaps);
+/* Appends a gap of `count` samples from `first` on of a stream. Fails with DEVICE (memory); the
+ * gaps are unchanged then. */
 status_t voltages_add_gap(struct voltages_gaps *gaps, uint64_t first, uint64_t count,
                           uint64_t stream);
 

@@ -65,20 +65,18 @@ static status_t voltages_put_provenance(hid_t file, const struct product_spec *s
 static status_t voltages_describe_product(hid_t file, const struct product_spec *spec,
                                           const struct product_place *place)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
+    SCOPED(voltages_gaps_free) struct voltages_gaps gaps = {0};
     struct voltages_spec native = voltages_of_archive(archive);
     native.samples = spec->rows;
     native.format = spec->steps.bits == 8    ? SAMPLE_I8
                     : spec->steps.bits == 16 ? SAMPLE_I16
                                              : SAMPLE_F32;
     native.scale = spec->scale;
-    TRY_OUT(voltages_list_gaps(spec, &native.gaps));
-    TRY_OUT(voltages_describe_streams(file, archive, native));
-    TRY_OUT(voltages_put_provenance(file, spec, place));
-out:
-    free(native.gaps.rows);
-    return st;
+    TRY(voltages_list_gaps(spec, &gaps));
+    native.gaps = gaps;
+    TRY(voltages_describe_streams(file, archive, native));
+    return voltages_put_provenance(file, spec, place);
 }
 
 /* Reads the sample format of /voltages. */
