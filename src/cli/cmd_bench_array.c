@@ -1,7 +1,6 @@
 /* voltmill bench beams, voltmill bench correlate */
 #include "base/clock.h"
 #include "base/memory.h"
-#include "base/units.h"
 #include "cli/csv.h"
 #include "cli/values.h"
 #include "compute/between.h"

@@ -8,8 +8,6 @@
 #include "plan/plan_products.h"
 #include "product/contents.h"
 #include "product/export/export_bank.h"
-#include "product/flagged.h"
-#include "product/ifs.h"
 #include "product/kind/bank_axes.h"
 
 #include <inttypes.h>
@@ -480,23 +478,6 @@ struct beside_runs beside_runs_of(const struct chunking *chunking, const struct 
                                 .count = is_whole ? min_u64(beside->rows, 1)
                                                   : beside->rows * pieces.count,
                                 .bytes = is_whole ? beside->rows * row : pieces.size};
-}
-
-struct beside_shape beside_shape_of(const struct product_place *place,
-                                    const struct product_spec *spec)
-{
-    return (struct beside_shape){.lines = (uint64_t)spec->nifs * spec->frequencies,
-                                 .row = plan_products_row(spec),
-                                 .weights_row = plan_products_weights_row(spec),
-                                 .cells_row = spec->flag.is_on ? plan_products_cells_row(spec)
-                                                               : (struct chunk_row){.ifs = 1},
-                                 .weights = place->weights_offset > 0 ? ifs_weights(spec) : 0,
-                                 .cells = spec->flag.is_on     ? flagged_cells(spec)
-                                          : spec->visibilities ? 1
-                                                               : 0,
-                                 .cell = spec->flag.is_on     ? flagged_row(spec)
-                                         : spec->visibilities ? ifs_weights(spec)
-                                                              : 0};
 }
 
 void beside_add(const struct product_place *place, uint64_t at, const void *data, uint64_t bytes,

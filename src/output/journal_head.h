@@ -101,14 +101,12 @@ static inline uint64_t beside_run_at(const struct beside_runs *runs, uint64_t i)
 struct beside_runs beside_runs_of(const struct chunking *chunking, const struct chunk *chunk,
                                   const struct beside *beside);
 
-/* Returns sizes of what is beside a row: numbers of a row or block that have scales, weights, cells
- * of a row, numbers of a cell (0: there are none); and how these come of streams. */
+/* Sizes of what is beside a row: numbers of a row or block that have scales, weights, cells of a
+ * row, numbers of a cell (0: there are none); and how these come of streams. */
 struct beside_shape {
     uint64_t lines, weights, cells, cell;
     struct chunk_row row, weights_row, cells_row;
 };
-struct beside_shape beside_shape_of(const struct product_place *place,
-                                    const struct product_spec *spec);
 
 /* Adds bytes at offset `at` of a product of place->file_bytes bytes, beside the rows of a chunk, to
  * the chunk's sum. Like those of rows, the sum does not depend on the order in which they come; nor

@@ -43,10 +43,6 @@ status_t outputs_is_published(const struct product_files *files, int *out);
  * DATA if a name cannot be looked up or a journal read; with DEVICE (memory, descriptors). */
 status_t outputs_check(const struct output_spec *spec, int force);
 
-/* Sets *out to whether all products have their names already, and no journal is left beside them; a
- * .part may be. Fails with DATA if a name cannot be looked up; with DEVICE (memory). */
-status_t outputs_are_complete(const struct output_spec *spec, int *out);
-
 /* Locks x.h5.part of every product on rank 0, made with its folder if need be, and reads the
  * journals. *begun says whether the run resumes, on all ranks. Warnings say what is written anew.
  * Collective: all ranks fail alike. Fails with USAGE: as outputs_check(), another run is at work,

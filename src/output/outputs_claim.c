@@ -104,6 +104,23 @@ struct journal_rows outputs_rows_of(const outputs_t *outputs, uint32_t product,
     return journal_head_rows(&head, chunk);
 }
 
+static struct beside_shape beside_shape_of(const struct product_place *place,
+                                           const struct product_spec *spec)
+{
+    return (struct beside_shape){.lines = (uint64_t)spec->nifs * spec->frequencies,
+                                 .row = plan_products_row(spec),
+                                 .weights_row = plan_products_weights_row(spec),
+                                 .cells_row = spec->flag.is_on ? plan_products_cells_row(spec)
+                                                               : (struct chunk_row){.ifs = 1},
+                                 .weights = place->weights_offset > 0 ? ifs_weights(spec) : 0,
+                                 .cells = spec->flag.is_on     ? flagged_cells(spec)
+                                          : spec->visibilities ? 1
+                                                               : 0,
+                                 .cell = spec->flag.is_on     ? flagged_row(spec)
+                                         : spec->visibilities ? ifs_weights(spec)
+                                                              : 0};
+}
+
 struct beside_file outputs_beside_file(const outputs_t *outputs, uint32_t product)
 {
     const struct output *output = &outputs->outputs[product];
@@ -288,18 +305,6 @@ status_t outputs_check(const struct output_spec *spec, int force)
         TRY(is_published && files.has_journal ? STATUS_OK
                                               : file_check_new(spec->items[i].file, force));
     }
-    return STATUS_OK;
-}
-
-status_t outputs_are_complete(const struct output_spec *spec, int *out)
-{
-    int is_complete = 1;
-    for (uint32_t i = 0; i < spec->count && is_complete; i++) {
-        SCOPED(product_files_free) struct product_files files = {.path = NULL};
-        TRY(product_files_of(spec->items[i].file, &files));
-        is_complete = files.has_path && !files.has_journal;
-    }
-    *out = is_complete;
     return STATUS_OK;
 }
 

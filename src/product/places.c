@@ -30,15 +30,6 @@ const char *place_name(enum place which)
     return places[which].name;
 }
 
-int place_is_of(const char *name)
-{
-    int is_one = 0;
-    for (int i = 0; i < PLACE_COUNT; i++) {
-        is_one |= strcmp(name, places[i].name) == 0;
-    }
-    return is_one;
-}
-
 static status_t place_find(hid_t file, const char *path, const struct place_row *row,
                            struct product_place *place, struct h5_dataset *out)
 {

@@ -34,9 +34,7 @@ enum place {
 status_t places_find(hid_t file, const char *path, struct product_place *place,
                      struct h5_dataset *out);
 void places_close(struct h5_dataset (*found)[PLACE_COUNT]); /* takes {0} */
-/* place_name(): returns the path of a dataset in the file, without the first slash. place_is_of():
- * returns whether one of them has this path. */
+/* Returns the path of a dataset in the file, without the first slash. */
 const char *place_name(enum place which);
-int place_is_of(const char *name);
 
 #endif

@@ -109,6 +109,20 @@ static status_t resume_check_items(const struct output_spec_item *items, uint32_
     return STATUS_OK;
 }
 
+/* Sets *out to whether all products have their names already, and no journal is left beside them; a
+ * .part may be. Fails with DATA if a name cannot be looked up; with DEVICE (memory). */
+static status_t resume_are_complete(const struct output_spec *spec, int *out)
+{
+    int is_complete = 1;
+    for (uint32_t i = 0; i < spec->count && is_complete; i++) {
+        SCOPED(product_files_free) struct product_files files = {.path = NULL};
+        TRY(product_files_of(spec->items[i].file, &files));
+        is_complete = files.has_path && !files.has_journal;
+    }
+    *out = is_complete;
+    return STATUS_OK;
+}
+
 static status_t resume_was_begun(const struct output_spec *making, int *out)
 {
     *out = 0;
@@ -157,7 +171,7 @@ static status_t resume_look_at_dedispersions(const struct job *job, struct resum
         SCOPED(output_spec_free) struct output_spec making = {0};
         TRY(output_spec_of_series(job, i, job_filterbank(job, i), NULL, &making));
         int begun = 0;
-        TRY(outputs_are_complete(&making, &skip->dedisperse[i]));
+        TRY(resume_are_complete(&making, &skip->dedisperse[i]));
         TRY(resume_was_begun(&making, &begun));
         *last_begun = begun ? (int)i : *last_begun;
     }
@@ -242,7 +256,7 @@ status_t resume_find_part(const struct job *part, int *is_complete)
 {
     SCOPED(output_spec_free) struct output_spec making = {0};
     TRY(output_spec_of_series(part, 0, job_filterbank(part, 0), NULL, &making));
-    TRY(outputs_are_complete(&making, is_complete));
+    TRY(resume_are_complete(&making, is_complete));
     return *is_complete ? made_by_check(&making.items[0], NULL) : STATUS_OK;
 }
 
@@ -255,7 +269,7 @@ static status_t resume_find_series(const struct job *job, const struct archive *
     int is_complete = 0;
     *out = (struct resume){0};
     TRY(output_spec_of_search(job, archive, &making));
-    TRY(outputs_are_complete(&making, &is_complete));
+    TRY(resume_are_complete(&making, &is_complete));
     if (is_complete && !options->force) {
         TRY(resume_check_items(&making.items[0], 1, &making.inputs, &is_said));
         *out = (struct resume){.channelise = 1, .dedisperse = {1}, .all = 1};
@@ -279,7 +293,7 @@ status_t resume_find(const struct job *job, const struct archive *archive,
     }
     /* Passes from last to first: one that another run completes meanwhile has all before it. */
     TRY(resume_look_at_dedispersions(job, &skip, &last_begun));
-    TRY(outputs_are_complete(&products, &skip.channelise));
+    TRY(resume_are_complete(&products, &skip.channelise));
     skip.channelise |= !archive || has_tidied;
     skip.all = skip.channelise;
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
