@@ -316,7 +316,7 @@ status_t resumed_begin_all(outputs_t *outputs)
                   st == STATUS_OK && outputs->rank == 0
                       ? memory_zeroed((size_t)outputs->outputs[0].journal->chunks / 8 + 1, 1,
                                       "a journal", &outputs->differ)
-                      : STATUS_OK));
+                      : st));
     TRY(share_text_all(outputs->comm, &records));
     return agree_all(outputs->comm, resumed_start(outputs, &records));
 }

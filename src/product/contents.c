@@ -93,8 +93,6 @@ static status_t contents_value_add_number(hid_t type, char kind, struct text *ou
     return text_add(out, "%c%c%zu", order, kind, size);
 }
 
-SCOPED_END_ANY(H5free_memory)
-
 static status_t contents_value_add_members(hid_t type, struct text *out)
 {
     int count = H5Tget_nmembers(type);

@@ -135,7 +135,7 @@ status_t device_list(struct device_info **out, uint32_t *count)
     SCOPED(free_at) struct device_info *list = NULL;
     uint32_t ndevices = 0;
     cl_uint nplatforms = 0;
-    SCOPED(signals_put_back) struct signals signals;
+    SCOPED(signals_put_back) struct signals signals = {0};
     signals_keep(&signals);
     /* Without any platform the loader fails with CL_PLATFORM_NOT_FOUND_KHR. */
     if (clGetPlatformIDs(0, NULL, &nplatforms) != CL_SUCCESS) {

@@ -252,7 +252,7 @@ static status_t program_find(const device_t *device, const char *what, const cha
 {
     SCOPED(text_free) struct text key = {0};
     cl_program program = NULL;
-    SCOPED(signals_put_back) struct signals signals;
+    SCOPED(signals_put_back) struct signals signals = {0};
     signals_keep(&signals);
     TRY(program_make_key(device, text, options, &key));
     program = kept_find_program(device->kept, key.data);

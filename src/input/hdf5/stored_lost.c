@@ -432,7 +432,7 @@ static status_t stored_search_mapping(depot_t *depot, struct stored *stored,
 /* Elements that no mapping gives. */
 static status_t stored_find_unmapped(struct stored *stored)
 {
-    SCOPED(joined_free) struct joined all;
+    SCOPED(joined_free) struct joined all = {0};
     SCOPED(h5_close_at) hid_t mapped = -1;
     SCOPED(h5_close_at) hid_t rest = -1;
     const hsize_t zeros[H5S_MAX_RANK] = {0};

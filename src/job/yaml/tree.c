@@ -339,7 +339,7 @@ static int tree_write_node(const struct writer *writer, const struct tree *node)
 
 status_t tree_write(const struct tree *root, tree_pick pick, const void *arg, struct text *out)
 {
-    SCOPED(yaml_emitter_delete) yaml_emitter_t emitter;
+    SCOPED(yaml_emitter_delete) yaml_emitter_t emitter = {0};
     yaml_document_t document;
     const struct writer writer = {&document, pick, arg};
     REQUIRE(yaml_emitter_initialize(&emitter), STATUS_DEVICE, "out of memory: writing YAML");
