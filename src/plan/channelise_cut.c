@@ -570,7 +570,9 @@ status_t channelise_cut_state(struct channelise_plan *work)
 {
     struct budget_group group;
     TRY(budget_measure_group(work, &group));
-    work->fillers = work->is_bank && plan_products_may_leave_range(work) ? 0 : work->fillers;
+    if (work->fillers > 0 && work->is_bank && plan_products_may_leave_range(work)) {
+        work->fillers = 0; /* the host examines samples */
+    }
     uint64_t bytes = work->memory_bytes - cut_unused_bytes(work, &group);
     if (backend_abilities(work->backend)->has_device) {
         bytes += budget_pinned_bytes(work, &group) -

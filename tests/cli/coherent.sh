@@ -115,4 +115,27 @@ fails "other delays in the second" 4 'do not belong to one observation: their co
 job far 'filter: {dispersion: {dm: 40000}}'
 fails "a chirp longer than the observation" 2 'chirp spans [0-9,]+ samples' "$voltmill" run "$work/far.yaml"
 
+# Power beyond floats is told of before and after a filter; a dead polarisation is no such power.
+warm - "$work" <<'PYTHON'
+import sys
+import numpy as np
+v = np.zeros((40000, 2, 2), "i1")
+v[:, 0] = np.random.default_rng(3).integers(-20, 21, (40000, 2))
+v.tofile(sys.argv[1] + "/half.ci8")
+v.astype("f4").tofile(sys.argv[1] + "/half.cf32")
+PYTHON
+for filter in '' 'filter: {dispersion: {dm: 1}}'; do
+    for type in ci8 cf32; do
+        for of in 1: 1e-21:lost 1e21:infinite; do
+            printf '%s\n' "input: {files: half.$type, layout: {format: raw, type: $type, axes: 'time,pol:2', sample_rate_hz: 1e6, scale: ${of%:*}, freq_hz: 1e9}}" \
+                "$filter" 'channelise: {channels: 64, taps: 4, backend: cpu}' 'products: [{kind: power, file: half.h5, integrate: 10}]' >"$work/half.yaml"
+            (cd "$work" && "$voltmill" run --force --restart half.yaml >output 2>&1)
+            told=$(sed -n 's/^warning: half.h5: \([0-9,]*\) values are .*\(lost\|infinite\).*/\1 \2/p' "$work/output")
+            expected=${of#*:}
+            [ -z "$expected" ] || expected="$([ "$filter" ] && echo 3,840 || echo 3,968) $expected"
+            same "volts of $type times ${of%:*}, ${filter:-no filter}" "$expected" "$told"
+        done
+    done
+done
+
 plan
