@@ -473,15 +473,15 @@ def counted():
 
 
 def from_one():
-    """Frames that are numbered from 1 are refused, whether the rate is counted or stated; not where first ones are lost."""
+    """Frames that are numbered from 1, or whose first are all lost, are told of where the rate is counted; refused where it is stated."""
     generator = np.random.default_rng(13)
     frames = [vdif_frame(generator.integers(0, 256, 64, dtype="u1").tobytes(), 1000 + i // 10, i % 10 + 1) for i in range(5, 40)]
     with open(scratch("one.vdif"), "wb") as file:
         file.write(b"".join(frames))
-    for layout in {}, {"sample_rate_hz": 640}:
+    for layout, status, words in ({}, 0, "seconds begin with frame 1: frames 0 are lost"), ({"sample_rate_hz": 640}, 4, "its frames are counted up to 11 in a second"):
         said = voltmill("plan", write_yaml("one.yaml", {"input": {"files": scratch("one.vdif"), "layout": {"format": "vdif", **layout}},
-                        "channelise": {"channels": 16}, "products": [{"kind": "power", "file": scratch("one.h5")}]}), status=4)
-        ok("VDIF frames are numbered from 1 in each second, expected from 0" in said, f"frames from 1 {layout}", said)
+                        "channelise": {"channels": 16}, "products": [{"kind": "power", "file": scratch("one.h5")}]}), status=status)
+        ok(words in said, f"frames from 1 {layout}", said)
     path = write_vdif(scratch("zero.vdif"), 8, 0, 1, 0, 40, 10, 64, lose={(10, 0), (20, 0), (30, 0)}, generator=generator)
     same(voltages("the first of seconds are lost", path)[3], 640, "the first frames of seconds may be lost")
 

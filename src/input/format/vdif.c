@@ -443,10 +443,6 @@ static status_t vdif_find_rate(const struct format_input *input, const struct vd
     const struct vdif_header *first = &survey->first;
     uint32_t counted = survey->most.frames;
     double rate = said;
-    REQUIRE(survey->has_zero || survey->ones < 2, STATUS_DATA,
-            "%s: VDIF frames are numbered from 1 in each second, expected from 0: their times "
-            "would be wrong",
-            input->paths[0]);
     if (said == 0 && first->rate_hz > 0) {
         rate = first->rate_hz;
         TRY(first->is_complex ? STATUS_OK : vdif_find_real_rate(survey, samples, assumed, &rate));
@@ -457,6 +453,10 @@ static status_t vdif_find_rate(const struct format_input *input, const struct vd
                    "no header states the sample rate: it is counted, %u frames a second, since the "
                    "highest frame number of seconds that end in the files is %u",
                    counted, counted - 1));
+        TRY(assume_unless(survey->has_zero || survey->ones < 2, assumed,
+                          "seconds begin with frame 1: frames 0 are lost (if frames are numbered "
+                          "from 1, there are %u a second: input.layout.sample_rate_hz)",
+                          counted - 1));
     }
     REQUIRE(rate > 0, STATUS_USAGE,
             "%s (%s, %u samples each): input.layout.sample_rate_hz is missing, headers do not say "
