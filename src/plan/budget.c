@@ -296,6 +296,21 @@ uint64_t budget_pinned_bytes(const struct channelise_plan *work, const struct bu
     return work->chunking.slots * one;
 }
 
+/* NVIDIA's driver with a device open takes 40 MiB; Open MPI 4.1 with 1 to 8 ranks by shared memory,
+ * TCP or UCX 7 to 8, a process alone 5. */
+enum { OWN_BYTES = 9 << 20, DRIVER_BYTES = 56 << 20 };
+
+uint64_t budget_pages_bytes(const struct channelise_plan *work)
+{
+    const uint64_t left = BUDGET_BASE_BYTES - DRIVER_BYTES - OWN_BYTES;
+    uint64_t buffers = 1;
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        buffers += work->products[i].spec.flag.has_kurtosis ? 2 : 1;
+    }
+    const uint64_t bytes = backend_abilities(work->backend)->slots * buffers * PINNED_PAGE;
+    return backend_abilities(work->backend)->has_device && bytes > left ? bytes - left : 0;
+}
+
 /* The most of all files, in bytes; 0 if they have none. */
 struct budget_files {
     uint64_t ways;       /* to samples */
@@ -394,7 +409,8 @@ static uint64_t budget_tables_bytes(const struct channelise_plan *work)
 uint64_t budget_fixed_bytes(const struct channelise_plan *work)
 {
     return BUDGET_BASE_BYTES + budget_tables_bytes(work) + budget_formats_bytes(work) +
-           budget_hdf5_bytes(work) + (uint64_t)work->archive->nstreams * 32;
+           budget_hdf5_bytes(work) + budget_pages_bytes(work) +
+           (uint64_t)work->archive->nstreams * 32;
 }
 
 uint64_t budget_end_bytes(const struct channelise_plan *work)
@@ -423,13 +439,12 @@ static int budget_looks_for_device(const struct job *job)
 uint64_t budget_stated(const struct job *job, enum backend_kind backend, uint32_t threads,
                        uint64_t bytes)
 {
-    /* Open MPI 4.1 with 1 to 8 ranks by shared memory, TCP or UCX: 7 to 8 MiB, a process alone 5;
-     * the libraries of OpenCL 12 MiB (PoCL), NVIDIA's driver with a device open 40; stacks of
-     * threads 30 KiB. Heaps have gaps: a 128th of all. */
-    enum { OWN = 9 << 20, LIBRARIES = 14 << 20, DRIVER = 56 << 20, THREAD = 64 << 10, GAPS = 128 };
+    /* The libraries of OpenCL take 12 MiB (PoCL), stacks of threads 30 KiB. Heaps have gaps: a
+     * 128th of all. */
+    enum { LIBRARIES = 14 << 20, THREAD = 64 << 10, GAPS = 128 };
     const uint64_t counted = bytes - BUDGET_BASE_BYTES;
-    uint64_t own = OWN + (uint64_t)threads * THREAD + counted / GAPS;
-    own += backend_abilities(backend)->has_device ? DRIVER
+    uint64_t own = OWN_BYTES + (uint64_t)threads * THREAD + counted / GAPS;
+    own += backend_abilities(backend)->has_device ? DRIVER_BYTES
            : budget_looks_for_device(job)         ? LIBRARIES
                                                   : 0;
     return counted + min_u64(own, BUDGET_BASE_BYTES);

@@ -42,6 +42,9 @@ uint64_t budget_block_bytes(const struct channelise_plan *work, const struct bud
 /* Returns bytes likewise of all sets of buffers for the blocks of `work` beside a device: whole
  * pages of pinned memory, but none for samples that are surely ingested. */
 uint64_t budget_pinned_bytes(const struct channelise_plan *work, const struct budget_group *group);
+/* Returns the bytes by which whole pages may exceed what they hold and what BUDGET_BASE_BYTES has
+ * left for them; 0 on CPUs. Part of budget_fixed_bytes(), so that each cut has room for them. */
+uint64_t budget_pages_bytes(const struct channelise_plan *work);
 
 /* Settles work->cache_bytes, for chunks of datasets, and work->unpackers, the threads that
  * decompress them: as many as fit an eighth of `memory` (bytes), 1 .. work->threads. The cache

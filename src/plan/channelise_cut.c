@@ -575,7 +575,7 @@ status_t channelise_cut_state(struct channelise_plan *work)
     }
     uint64_t bytes = work->memory_bytes - cut_unused_bytes(work, &group);
     if (backend_abilities(work->backend)->has_device) {
-        bytes += budget_pinned_bytes(work, &group) -
+        bytes += budget_pinned_bytes(work, &group) - budget_pages_bytes(work) -
                  work->chunking.slots *
                      budget_slot_bytes(work, &group, work->chunking.block_spectra, MEMORY_HOST);
     }

@@ -42,6 +42,7 @@ static void planned_end(struct planned *p)
 
 static uint64_t pretended; /* samples of the archive, 0: as many as it has */
 static const char *selected = "";
+static enum backend_kind planned_for = BACKEND_CPU;
 
 /* Plans a job of 64 channels with 8 taps and `memory` bytes of memory; `more`: other lines of
  * run. */
@@ -58,7 +59,7 @@ static status_t plan_job(uint64_t memory, const char *more, const char *products
     assert_int_equal(job_parse("job.yaml", text, strlen(text), NULL, 0, &out->job), STATUS_OK);
     assert_int_equal(archive_open(out->job, &out->archive), STATUS_OK);
     out->archive->samples = pretended ? pretended : out->archive->samples;
-    return channelise_plan_create(out->job, out->archive, BACKEND_CPU, threads, &cut, &out->work);
+    return channelise_plan_create(out->job, out->archive, planned_for, threads, &cut, &out->work);
 }
 
 static const char spectra[] = "{kind: spectra, file: a.h5}";
@@ -93,6 +94,35 @@ static void what_is_planned_fits(void **state)
         assert_int_equal(p.work->chunking.chunk_spectra, 100);
         planned_end(&p);
     }
+}
+
+/* Whole pages of pinned memory for each of many products do, too, or the job is refused. */
+static void pages_of_many_products_fit(void **state)
+{
+    enum { PRODUCTS = 8 };
+    char products[PRODUCTS * 64] = "";
+    int fits = 0;
+    (void)state;
+    for (int i = 0; i < PRODUCTS; i++) {
+        const size_t length = strlen(products);
+        snprintf(products + length, sizeof products - length,
+                 "%s{kind: power, file: %d.h5, integrate: %d}", i ? ", " : "", i, i + 1);
+    }
+    if (!backend_abilities(BACKEND_OPENCL)->has_device) {
+        skip();
+    }
+    planned_for = BACKEND_OPENCL;
+    for (uint64_t memory = 92; memory <= 512; memory += memory / 8) {
+        struct planned p;
+        if (plan_job(memory * MIB, "", products, 2, NULL, &p) == STATUS_OK) {
+            assert_true(p.work->memory_bytes <= p.job->memory);
+            fits++;
+        }
+        report_clear();
+        planned_end(&p);
+    }
+    planned_for = BACKEND_CPU;
+    assert_in_range(fits, 6, 14);
 }
 
 /* Blocks are cut in grains, of which a short observation fills but a part. */
@@ -747,6 +777,7 @@ int main(void)
         cmocka_unit_test(groups_that_read_twice_are_not_cut),
         cmocka_unit_test(what_a_machine_has_is_shared),
         cmocka_unit_test(what_is_planned_fits),
+        cmocka_unit_test(pages_of_many_products_fit),
         cmocka_unit_test(buffers_have_no_rows_beyond_the_last),
         cmocka_unit_test(blocks_of_a_chunk_are_even),
         cmocka_unit_test(few_blocks_need_few_buffers),
