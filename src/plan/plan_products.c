@@ -2,6 +2,7 @@
 #include "plan/plan_products.h"
 
 #include "dsp/dft.h"
+#include "plan/beams_plan.h"
 #include "plan/flag_mask.h"
 #include "plan/visibilities_plan.h"
 #include "product/flagged.h"
@@ -597,6 +598,29 @@ static void plan_bound_filter(const struct filter_plan_stage *stage, double *sum
     *most *= largest;
 }
 
+/* Returns an upper bound of the size of `count` complex factors; 1 if there are none. */
+static double plan_bound_factors(const float *factors, uint64_t count)
+{
+    double most = factors ? 0 : 1;
+    for (uint64_t i = 0; i < 2 * count && factors; i++) {
+        most = fmax(most, 2 * fabs((double)factors[i]));
+    }
+    return most;
+}
+
+/* Likewise of what a station's or beam's spectra are of those of the largest: by gains, weights. */
+static double plan_bound_array(const struct channelise_plan *work, uint32_t number)
+{
+    const uint32_t *selected = work->seen->nselected;
+    const uint64_t lines = (uint64_t)selected[AXIS_POL] * selected[AXIS_CHAN];
+    const uint64_t count = work->array->stations * lines * work->banks[number].channelise.nchannels;
+    const double bound = plan_bound_factors(work->array->gains[number], count);
+    const struct beam_file *file = work->array->tables.beams;
+    const float *weights = work->beams ? work->beams->weights[number] : NULL;
+    return bound * (work->beams ? selected[AXIS_STATION] : 1) *
+           plan_bound_factors(weights, file ? file->sets * count : 0);
+}
+
 /* Whether sums of a bank can leave the range of floats at all; `read`: of samples of this archive,
  * which pass the filters, if there are any. */
 static int plan_may_leave_range(const struct channelise_plan *work, const struct archive *read,
@@ -619,7 +643,7 @@ static int plan_may_leave_range(const struct channelise_plan *work, const struct
         integrate = max_u64(integrate, plan_ifs_output(product).integrate * product->average);
     }
     double volts = 2 * ldexp(1, (int)sample_types[read->format].bits - 1) * sum;
-    volts *= work->beams ? work->seen->nselected[AXIS_STATION] : 1;
+    volts *= work->array ? plan_bound_array(work, number) : 1;
     return volts * volts * (double)integrate > FLT_MAX / 4 || most * most < 0x1p-80;
 }
 

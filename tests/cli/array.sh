@@ -61,6 +61,18 @@ print("right" if worst < 0.01 else worst)
 E
 same "phases are those of the delays, within 0.01 rad at 1.4 GHz" right "$(warm delay.py)"
 
+# Infinite power of beams is told of where gains make it of integers, behind filters, too.
+sed 's/name: [abc],/& gains: [{gain: [1e25, 0]}],/' array.yaml >large.yaml
+echo 1 >one.txt
+for filter in '' 'filter: {coefficients: one.txt}'; do
+    printf '%s\n' 'input: {files: one.h5}' 'array: {table: large.yaml, centre: {ra_deg: 84, dec_deg: 22}}' \
+        'beams: [{ra_deg: 84, dec_deg: 22}]' "$filter" 'channelise: {channels: 64, taps: 4, backend: cpu}' \
+        'products: [{kind: power, file: beam.h5, integrate: 100}]' >beam.yaml
+    "$voltmill" run --force --restart beam.yaml >output 2>&1
+    same "beams of large gains, ${filter:-no filter}" 768 \
+        "$(sed -n 's/^warning: beam.h5: \([0-9,]*\) values are infinite.*/\1/p' output)"
+done
+
 runs "two stations are copied" "$voltmill" import -o copy.h5 one.h5 --set input.select.stations='[c, a]'
 same "with their positions" "True True" "$(warm -c '
 import h5py
