@@ -621,10 +621,8 @@ static double plan_bound_array(const struct channelise_plan *work, uint32_t numb
            plan_bound_factors(weights, file ? file->sets * count : 0);
 }
 
-/* Whether sums of a bank can leave the range of floats at all; `read`: of samples of this archive,
- * which pass the filters, if there are any. */
-static int plan_may_leave_range(const struct channelise_plan *work, const struct archive *read,
-                                uint32_t number)
+/* Whether sums of a bank can leave the range of floats at all. Banks follow no synthesis. */
+static int plan_may_leave_range(const struct channelise_plan *work, uint32_t number)
 {
     const struct channelise_plan_bank *bank = &work->banks[number];
     double sum = 0;
@@ -642,18 +640,16 @@ static int plan_may_leave_range(const struct channelise_plan *work, const struct
         const struct job_product *product = &work->job->products[i];
         integrate = max_u64(integrate, plan_ifs_output(product).integrate * product->average);
     }
-    double volts = 2 * ldexp(1, (int)sample_types[read->format].bits - 1) * sum;
+    double volts = 2 * ldexp(1, (int)sample_types[work->archive->format].bits - 1) * sum;
     volts *= work->array ? plan_bound_array(work, number) : 1;
     return volts * volts * (double)integrate > FLT_MAX / 4 || most * most < 0x1p-80;
 }
 
 int plan_products_may_leave_range(const struct channelise_plan *work)
 {
-    const struct archive *read =
-        work->filters && !work->filters->synthesis ? work->archive : work->seen;
-    int may = sample_types[read->format].is_float;
+    int may = sample_types[work->archive->format].is_float;
     for (uint32_t i = 0; i < work->nbanks && !may; i++) {
-        may = plan_may_leave_range(work, read, i);
+        may = plan_may_leave_range(work, i);
     }
     return may;
 }
