@@ -638,22 +638,22 @@ static status_t plan_job_print_passes(const struct run_plan *plan)
 status_t plan_job_take(const struct shared *shared, const char *list, struct text *given,
                        struct run_options *run)
 {
-    int is_stdin = shared->operand && strcmp(shared->operand, "-") == 0;
+    const char *path = shared->operand ? shared->operand : "--set";
+    int is_stdin = strcmp(path, "-") == 0;
+    /* A pipe of the shell, <(...), is there once, and waits for whoever writes it. */
+    int is_pipe = strncmp(path, "/dev/fd/", 8) == 0 || strncmp(path, "/proc/self/fd/", 14) == 0;
     REQUIRE(!is_stdin || !list || strcmp(list, "-") != 0, STATUS_USAGE,
             "standard input is either the job or the list of --list, not both");
-    *run = (struct run_options){.path = shared->operand,
+    *run = (struct run_options){.path = is_stdin ? "standard input" : path,
+                                .given = is_stdin || is_pipe || !shared->operand ? given : NULL,
                                 .sets = shared->sets.items,
                                 .nsets = shared->sets.count,
                                 .force = shared->force,
                                 .restart = shared->restart};
-    if (is_stdin && shared->rank == 0) {
-        TRY(text_read_file(given, "/dev/stdin", YAML_FILE_BYTES, "a job (YAML)"));
+    if ((is_stdin || is_pipe) && shared->rank == 0) {
+        TRY(text_read_file(given, is_stdin ? "/dev/stdin" : path, YAML_FILE_BYTES, "a job (YAML)"));
     } else if (!shared->operand) {
         TRY(text_add(given, "{}"));
-    }
-    if (is_stdin || !shared->operand) {
-        run->path = is_stdin ? "standard input" : "--set";
-        run->given = given;
     }
     return STATUS_OK;
 }

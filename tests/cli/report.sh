@@ -77,6 +77,8 @@ done
 sum=$(sha256sum power.h5)
 runs "the same command again" "$voltmill" run --report page.html --set run.threads=1 job.yaml
 same "replaces its page, and no product" "$sum" "$(sha256sum power.h5)"
+runs "the job is a slow pipe of the shell" bash -c '"$0" run --stall-timeout 1 --report page.html <(sleep 2; cat job.yaml)' "$voltmill"
+says "kind: power, file: power.h5"
 runs "without Python" env VOLTMILL_PYTHON="$work/python" "$voltmill" run --report page.html job.yaml
 same "there are no pictures" 0 "$(look pictures)"
 says "apt-get install python3-matplotlib"
