@@ -198,7 +198,8 @@ status_t journal_head_find_changed(const struct journal_head *begun, char **out)
         }
         SCOPED(text_free) struct text now = {0};
         SCOPED(free_at) char *path = NULL;
-        const char *folder = line.at[0] != '/' && begun->folder ? begun->folder : "";
+        const int is_relative = line.at[0] != '/' && begun->folder;
+        const char *folder = is_relative && access(begun->folder, F_OK) == 0 ? begun->folder : "";
         const size_t above = strlen(folder) + (*folder ? 1 : 0); /* characters before the path */
         TRY(memory_format(&path, "%s%s%.*s", folder, *folder ? "/" : "", (int)end, line.at));
         TRY(report_forgive(inputs_add_time(path, &now)));

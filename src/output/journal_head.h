@@ -59,8 +59,9 @@ status_t journal_head_compare(const char *path, const struct journal_head *begun
                               const struct journal_head *now);
 
 /* Finds the first input that is there with another size or time than the head says: a run refuses
- * to resume. Inputs that cannot be looked up are ignored, and the cause is forgotten. *out: its
- * path, for free(), or unchanged if there is none. Fails with DEVICE (memory). */
+ * to resume. Inputs that cannot be looked up are ignored, and the cause is forgotten. Where the
+ * run's folder is gone (moved), relative paths start at the current one. *out: its path, for
+ * free(), or unchanged if there is none. Fails with DEVICE (memory). */
 status_t journal_head_find_changed(const struct journal_head *begun, char **out);
 
 /* Returns the rows of the product that a chunk completes, none after its last row: of the head,

@@ -90,6 +90,10 @@ grep -q "no run is at work, its input has changed: --restart begins anew" change
 ok $? "status: advises what that run does"
 mkdir elsewhere
 same "status: wherever it is asked" "$(tail -n +2 changed)" "$(cd elsewhere && "$voltmill" status ../spectra.h5 | tail -n +2)"
+mv "$work" "$work.moved"
+"$voltmill" status spectra.h5 >moved
+mv "$work.moved" "$work"
+same "status: in a folder that was moved" "$(cat changed)" "$(cat moved)"
 touch -d 2020-01-01 obs.h5
 touch elsewhere/obs.h5
 same "status: not by files of its own folder" "$(tail -n +2 status)" "$(cd elsewhere && "$voltmill" status ../spectra.h5 | tail -n +2)"
