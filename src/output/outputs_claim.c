@@ -367,7 +367,8 @@ static status_t claim_find_other(const char *path, const journal_t *journal,
     TRY(file_open_read(path, &fd));
     TRY(identity_of_open(fd, path, &identity));
     int is_cut = journal->is_complete && identity.bytes == rows->bytes;
-    if (rows->format != FILE_HDF5 && (is_cut || identity.bytes == place->file_bytes)) {
+    int is_long = !journal->is_complete && identity.bytes > place->file_bytes; /* by others */
+    if (rows->format != FILE_HDF5 && (is_cut || is_long || identity.bytes == place->file_bytes)) {
         TRY(export_rows_is_head(rows, fd, path, is_same));
     }
     if (journal->is_complete) {
@@ -389,6 +390,9 @@ static status_t claim_find_told_of(const outputs_t *outputs, uint32_t i, const c
     int is_other = outputs->spec->items[i].format != FILE_HDF5;
     status_t st =
         is_other ? claim_find_other(path, journal, place, is_same) : product_find_part(path, place);
+    if (!journal->is_complete) { /* others may have appended: that is cut off in the end */
+        place->file_bytes = min_u64(place->file_bytes, told->file_bytes);
+    }
     int is_packed = st == STATUS_OK && place->data_offset == 0;
     *is_same = is_other ? st == STATUS_OK && *is_same
                : is_packed

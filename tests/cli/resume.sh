@@ -150,6 +150,12 @@ grep -q '^warning: spectra.h5.part: another program has appended 9 bytes, which 
 ok $? "as a warning says"
 
 restore
+printf 'of others' >>spectra.h5.part
+runs "bytes are appended between two runs" "$voltmill" run job.yaml
+grep -q "^note: $begun of .* chunks are done: resumes from there" "$work/output"
+same "which loses no chunks" "0 $expected" "$? $(digest)"
+
+restore
 runs "with another run.align" "$voltmill" run job.yaml --set run.align=4MiB
 same "goes on in the file that it was begun in" "$expected" "$(digest)"
 placed() { warm -c "
