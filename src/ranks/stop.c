@@ -62,14 +62,25 @@ static int stop_told_signal(void)
     return SIGRTMIN + 7;
 }
 
+/* As nohup has set it, before libraries begin: UCX takes SIGHUP for its debugger even then. */
+static int hangup_is_ignored;
+
+static void stop_ask_hangup(void)
+{
+    struct sigaction hangup;
+    hangup_is_ignored = sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler == SIG_IGN;
+}
+
+__attribute__((section(".preinit_array"),
+               used)) static void (*const before_libraries)(void) = stop_ask_hangup;
+
 static void stop_fill_held(sigset_t *out)
 {
     sigemptyset(out);
     sigaddset(out, SIGTERM);
     sigaddset(out, SIGINT);
     sigaddset(out, SIGUSR1);
-    struct sigaction hangup;
-    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) { /* not by nohup */
+    if (!hangup_is_ignored) {
         sigaddset(out, SIGHUP);
     }
 }
@@ -79,6 +90,9 @@ void stop_hold(int may_drop)
     sigset_t held;
     stop_fill_held(&held);
     pthread_sigmask(SIG_BLOCK, &held, NULL);
+    if (hangup_is_ignored) {
+        signal(SIGHUP, SIG_IGN);
+    }
     signal(SIGPIPE, SIG_IGN); /* the work does not depend on readers of what is printed */
     drops = may_drop;
     is_speaker = launch_rank() == 0;

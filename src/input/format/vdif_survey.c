@@ -189,6 +189,7 @@ static status_t vdif_survey_frame(void *context, const char *path, uint64_t fram
         int is_like =
             header.station == survey->first.station && vdif_is_alike(&survey->first, &header);
         survey->invalid[header.thread] += header.is_invalid && is_like;
+        survey->has_zero |= header.is_invalid && is_like && header.frame == 0;
         return STATUS_OK;
     }
     REQUIRE(header.station == survey->first.station, STATUS_USAGE,

@@ -26,7 +26,7 @@ struct vdif_survey {
     struct vdif_counted fewest; /* of a thread that has as many in two seconds, of which hardly any
                                    frame is missing; .frames 0: there is none */
     struct vdif_counted before[PACKETS_THREADS]; /* the second that was counted last */
-    int has_zero;                                /* a frame number 0 was seen */
+    int has_zero;                                /* a frame number 0 was seen, valid or not */
     uint32_t ones; /* seconds that were seen to begin with number 1, the last of them one_second */
     int64_t one_second;
 };
