@@ -6,10 +6,10 @@
  *
  * TRY and REQUIRE return at once. A variable that owns something is declared with SCOPED, and given
  * its first value there: what it owns is released at the end of its scope, however that is left.
- * What goes to the caller is moved out (memory_move(), h5_move(), file_move()). Where releasing is
- * more than calls of one variable each, a function declares `status_t st = STATUS_OK;` first, has
- * one label `out:`, ends in `return st;`, and jumps there by TRY_OUT, REQUIRE_OUT and FAIL_OUT.
- * Lint checks that no function mixes both. */
+ * memory_move(), h5_move() and file_move() move it out to the caller. Where releasing is more than
+ * calls of one variable each, a function declares `status_t st = STATUS_OK;` first, has one label
+ * `out:`, ends in `return st;`, and jumps there by TRY_OUT, REQUIRE_OUT and FAIL_OUT. Lint checks
+ * that no function mixes both. */
 #ifndef VOLTMILL_BASE_STATUS_H
 #define VOLTMILL_BASE_STATUS_H
 
@@ -46,7 +46,9 @@
         end(block);                                                                                \
     }
 SCOPED_END_ANY(free)
-static inline void free_two(void *two) /* an array of two pointers */
+
+/* Frees both blocks of an array of two pointers, for SCOPED. */
+static inline void free_two(void *two)
 {
     free_at(two);
     free_at((void **)two + 1);
