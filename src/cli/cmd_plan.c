@@ -5,6 +5,7 @@
 #include "cli/values.h"
 #include "dsp/fir/filter_report.h"
 #include "io/folder.h"
+#include "plan/budget.h"
 #include "run/batch.h"
 
 #include <math.h>
@@ -174,6 +175,13 @@ static void json_plan_product(struct json *json, const struct channelise_pass *b
     json_end(json);
 }
 
+static void json_plan_memory(struct json *json, enum backend_kind backend, uint64_t bytes)
+{
+    const uint64_t less = backend_abilities(backend)->has_device ? BUDGET_COMPILER_BYTES : 0;
+    json_u64(json, "memory_bytes", bytes);
+    json_u64(json, "memory_compiled_bytes", bytes - less);
+}
+
 /* Describes a filter bank's pass. The notes are the lines that users see. */
 static status_t json_plan_channelise(struct json *json, const struct channelise_pass *bank)
 {
@@ -200,7 +208,7 @@ static status_t json_plan_channelise(struct json *json, const struct channelise_
     json_u64(json, "block_spectra", work->chunking.block_spectra);
     json_u64(json, "input_bytes", work->input_bytes);
     json_u64(json, "read_bytes", work->read_bytes);
-    json_u64(json, "memory_bytes", work->memory_bytes);
+    json_plan_memory(json, work->backend, work->memory_bytes);
     json_u64(json, "memory_limit_bytes", work->job->memory);
     json_bool(json, "memory_is_auto", work->job->is_memory_auto);
     json_end(json);
@@ -239,7 +247,7 @@ static void json_plan_series(struct json *json, const struct dedisperse_pass *se
     json_u64(json, "threads_of_a_rank", d->threads);
     json_plan_pass(json, &series->pass, &d->chunking);
     json_u64(json, "read_bytes", d->read_bytes);
-    json_u64(json, "memory_bytes", d->memory_bytes);
+    json_plan_memory(json, d->backend, d->memory_bytes);
     json_u64(json, "bytes", d->what->file ? series->pass.bytes[0] : 0);
     json_u64(json, "candidates_bytes",
              d->what->search.file ? series->pass.bytes[series->pass.making.count - 1] : 0);

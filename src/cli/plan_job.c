@@ -13,6 +13,7 @@
 #include "job/yaml/yaml_file.h"
 #include "output/journal.h"
 #include "plan/array_plan.h"
+#include "plan/budget.h"
 #include "plan/plan_products.h"
 
 #include <inttypes.h>
@@ -271,12 +272,22 @@ static const char *bank_unit(const struct channelise_plan *work, uint64_t count,
                             : units_plural(count, "sample", "samples");
 }
 
+static void plan_print_memory(const struct job *job, enum backend_kind backend, uint64_t bytes)
+{
+    char memory[JOB_MEMORY_TEXT];
+    display_print("  memory        %s a rank", units_bytes(bytes));
+    if (backend_abilities(backend)->has_device) {
+        display_print(", %s with kernels that are compiled",
+                      units_bytes(bytes - BUDGET_COMPILER_BYTES));
+    }
+    display_print(" (run.memory: %s)\n", job_memory_words(job, memory));
+}
+
 static void bank_print_run(const struct channelise_plan *work)
 {
     const struct chunking *chunking = &work->chunking;
     uint64_t chunks = chunk_count(chunking);
     char unit[UNITS_TEXT + 32];
-    char memory[JOB_MEMORY_TEXT];
     display_print("run\n");
     display_row("backend", "%s, %s on this machine", backend_name(work->backend),
                 units_number(work->threads, "thread", "threads"));
@@ -304,8 +315,7 @@ static void bank_print_run(const struct channelise_plan *work)
                   units_count(shared),
                   is_samples ? units_plural(shared, "sample", "samples")
                              : units_plural(shared, "raw spectrum", "raw spectra"));
-    display_print("  memory        %s a rank", units_bytes(work->memory_bytes));
-    display_print(" (run.memory: %s)\n", job_memory_words(work->job, memory));
+    plan_print_memory(work->job, work->backend, work->memory_bytes);
 }
 
 static void bank_print_products(const struct channelise_pass *bank)
@@ -426,7 +436,6 @@ static void series_print_files(const struct dedisperse_pass *series)
 static void series_print(const struct dedisperse_pass *series)
 {
     const struct dedisperse_plan *d = series->plan;
-    char memory[JOB_MEMORY_TEXT];
     double step = d->product.time.step;
     const struct chunking *chunking = &d->chunking;
     display_print("dedispersion of %s\n", d->fbh5->path);
@@ -468,8 +477,7 @@ static void series_print(const struct dedisperse_pass *series)
     display_print("\n  bytes in      %s", units_bytes(d->fbh5->rows * fbh5_row_bytes(d->fbh5)));
     display_print(" (%s read, with the chunks' overlap of up to %s)\n", units_bytes(d->read_bytes),
                   units_amount(d->delays.largest, "sample", "samples"));
-    display_print("  memory        %s a rank", units_bytes(d->memory_bytes));
-    display_print(" (run.memory: %s)\n", job_memory_words(d->job, memory));
+    plan_print_memory(d->job, d->backend, d->memory_bytes);
     plan_pass_print(&series->pass);
     series_print_files(series);
 }

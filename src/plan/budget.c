@@ -298,7 +298,7 @@ uint64_t budget_pinned_bytes(const struct channelise_plan *work, const struct bu
 
 /* NVIDIA's driver with a device open takes 40 MiB; Open MPI 4.1 with 1 to 8 ranks by shared memory,
  * TCP or UCX 7 to 8, a process alone 5. */
-enum { OWN_BYTES = 9 << 20, DRIVER_BYTES = 56 << 20 };
+enum { OWN_BYTES = 9 << 20, DRIVER_BYTES = (26 << 20) + BUDGET_COMPILER_BYTES };
 
 uint64_t budget_pages_bytes(const struct channelise_plan *work)
 {

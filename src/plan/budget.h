@@ -5,7 +5,10 @@
 #include "plan/channelise_plan.h"
 
 /* Bytes of run.memory that no cut uses: for the program, libraries, MPI on any network, drivers. */
-enum { BUDGET_BASE_BYTES = 88 << 20 };
+enum {
+    BUDGET_BASE_BYTES = 88 << 20,
+    BUDGET_COMPILER_BYTES = 30 << 20 /* of a GPU's driver while it compiles kernels */
+};
 
 /* Bytes to read rows of filterbanks, by the way in which they are reached. */
 extern const uint64_t budget_reach_bytes[];
