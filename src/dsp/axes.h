@@ -26,7 +26,8 @@ struct time_axis {
 double axes_leading_edge(struct time_axis axis);
 
 /* Returns the time axis of spectra or rows, in seconds after sample 0. `first_sample` is that of
- * spectrum 0, `samples_per_spectrum` P, `hop` H, `integrate` the spectra of a row, at least 1. */
+ * spectrum 0, `samples_per_spectrum` P, `taps` T, `hop` H (samples), `integrate` the spectra of a
+ * row, at least 1. */
 struct time_axis axes_time(double sample_rate_hz, uint64_t first_sample,
                            uint64_t samples_per_spectrum, uint32_t taps, uint64_t hop,
                            uint64_t integrate);
@@ -46,8 +47,8 @@ struct sample_time {
     double over, doubt;
 };
 
-/* Convert `seconds`, or the time from one instant to another, at `rate` samples a second. Beyond
- * 2^62 samples to either side: `whole` is 2^62 or -2^62, the rest 0. */
+/* Convert `seconds`, or the time from one instant to another, at `rate` samples a second. From 2^62
+ * samples on to either side `whole` is 2^62 or -2^62, the rest 0; of NaN -2^62, too. */
 struct sample_time sample_time_of(double seconds, double rate);
 struct sample_time sample_time_between(struct utc from, struct utc to, double rate);
 

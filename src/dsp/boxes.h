@@ -51,7 +51,7 @@ float boxes_least(const struct boxes *boxes);
  * widest boxes, the longer, so that the error of its mean is negligible. */
 struct boxes boxes_of(uint32_t widths, double threshold, uint64_t outputs);
 
-/* Returns the cells of a series. */
+/* Returns the cells of a series, rounded up: the last one may have fewer times. */
 uint64_t boxes_cells(const struct boxes *boxes);
 
 /* Block that contains time `time`, below `outputs`: its boxes begin in first .. end - 1 and end

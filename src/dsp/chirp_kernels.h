@@ -29,10 +29,11 @@ enum {
 
 struct chirp_kernels {
     /* Computes exp(2 pi i phase) of bins first .. first + count - 1, count at most CHIRP_PIECE. All
-     * are in one half; those of the upper half are negative: k - length. */
+     * are in one half; those of the upper half are negative: k - length. out [count][2]: real and
+     * imaginary part. */
     void (*fill)(const struct chirp_phases *p, double first, uint32_t count, double (*out)[2]);
     /* Computes roots of unity: exp(2 pi i (first + j) / length), j < count; first + count at most
-     * length / 2. */
+     * length / 2. out [count][2]: real and imaginary part. */
     void (*roots)(uint32_t length, uint32_t first, uint32_t count, double (*out)[2]);
     /* down() transforms `length` frequencies, a power of two up to 2^31, to samples, x(n) = sum_k
      * data[k] exp(+2 pi i k n / length); up() transforms them back, times `length`. Samples stay in

@@ -25,7 +25,8 @@ struct delay_clock {
 /* The array, and what is pointed at. */
 struct delay_spec {
     struct observer observer;
-    const double (*offset_m)[3]; /* [nstations] position minus the reference place, ITRF axes */
+    const double (*offset_m)[3]; /* [nstations] position minus the reference place, ITRF axes; NULL:
+                                    all 0 */
     const struct delay_clock *clocks; /* [nstations]; NULL: all 0 */
     uint32_t nstations;
     const struct direction *directions; /* [ndirections] */

@@ -71,17 +71,21 @@ status_t overlap_needs(const struct overlap *stage, uint32_t stream, struct over
 status_t overlap_makes(const struct overlap *stage, uint32_t stream, struct overlap_rows rows,
                        struct overlap_rows *out);
 
-/* Return the most input rows that any `rows` rows of stream 0 need, and the most output rows whose
- * last input row is among `rows` of them: lengths of buffers. UINT64_MAX: beyond 64 bits. */
+/* Lengths of buffers. overlap_inputs(): returns the most input rows that any `rows` rows of stream
+ * 0 need. overlap_ends(): returns a bound on the output rows whose last input row is among `rows`
+ * of them, at most one too many. UINT64_MAX: beyond 64 bits. */
 uint64_t overlap_inputs(const struct overlap *stage, uint64_t rows);
 uint64_t overlap_ends(const struct overlap *stage, uint64_t rows);
-/* Returns the input rows that two neighbouring ranges of rows of stream 0 both need. */
+/* Returns the input rows that two neighbouring ranges of rows of stream 0 both need, of a stage
+ * without grains. */
 uint64_t overlap_shared(const struct overlap *stage);
-/* Computes the input rows that two ranges both need if they share `rows` output rows. For rows that
- * are made in grains, the mean over all places where ranges can end. UINT64_MAX: beyond 64 bits. */
+/* Computes the input rows that two ranges of stream 0 both need if they share `rows` output rows.
+ * For rows that are made in grains, the mean over all places where ranges can end. UINT64_MAX:
+ * beyond 64 bits. */
 uint64_t overlap_shared_inputs(const struct overlap *stage, uint64_t rows);
 
-/* overlap_union(): from the first of both to the last of both; empty ranges add nothing.
+/* overlap_union(): from the first of both to the last of both; empty ranges add nothing (of two it
+ * is b).
  * overlap_common(): rows in both; end <= first if there are none. */
 struct overlap_rows overlap_union(struct overlap_rows a, struct overlap_rows b);
 struct overlap_rows overlap_common(struct overlap_rows a, struct overlap_rows b);

@@ -99,7 +99,8 @@ void steps_store(const struct steps_rows *work);
 int32_t steps_number(struct steps_form form, const void *row, size_t at);
 
 /* Returns the value next to `expected` among those that the number can represent: the ends of the
- * range also represent everything beyond them; NaN for the reserved number. */
+ * range also represent everything beyond them; NaN for the reserved number. `expected` NaN: returns
+ * scale number + offset. */
 float steps_nearest(struct steps_form form, int32_t number, float scale, float offset,
                     float expected);
 

@@ -1,7 +1,8 @@
 /* Response of the prototype filter to a tone, in numbers that `voltmill plan` prints.
  *
  * All follow from |H(f)|, H(f) = sum_j b[j] exp(-2 pi i f j / P), f in units of the channel spacing
- * (f = 0: centre of the channel). */
+ * (f = 0: centre of the channel). In decibels they are infinite where |H| is zero but for rounding,
+ * or the band ends before the frequencies that are meant. */
 #ifndef VOLTMILL_DSP_FIR_FILTER_REPORT_H
 #define VOLTMILL_DSP_FIR_FILTER_REPORT_H
 
@@ -11,12 +12,12 @@
 
 struct filter_report {
     double ripple_db;     /* largest minus smallest |H|^2 for |f| <= 0.25 */
-    double width_3db;     /* full width at -3 dB (of |H(0)|), channels */
-    double width_6db;     /* full width at -6 dB, channels */
+    double width_3db;     /* full width at -3 dB (of |H(0)|), channels; P: it is nowhere below */
+    double width_6db;     /* full width at -6 dB, channels; P as above */
     double scalloping_db; /* loss at the border between two channels, f = 0.5: 20 log10 |H(0) /
                              H(0.5)| */
     double adjacent_db;   /* rejection of a tone at the centre of the next channel: 20 log10 |H(0) /
-                             H(1)|,   infinite if H(1) is zero */
+                             H(1)| */
     double beyond_db; /* least rejection anywhere from f = 1.5 on (up to the far end): from H(0) to
                          the largest |H(f)|, 1.5 <= f <= P / 2 */
     double noise_width; /* equivalent noise bandwidth: P * sum b^2 / (sum b)^2, channels */

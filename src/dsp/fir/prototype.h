@@ -56,7 +56,8 @@ double kaiser_taps(double decibels, double width);
 double oversampled_attenuation(struct ratio ratio, uint32_t taps);
 
 /* Finds the fewest taps that attenuate the bands that alias by `decibels` dB: up to 4,096 by
- * measurement (Kaiser's formula is off by up to 3 dB for wide transition bands). Fails with DEVICE
+ * measurement (Kaiser's formula, which is used beyond, is off by up to 3 dB for wide transition
+ * bands). 4,096 also if no fewer suffice, where the formula asks for fewer. Fails with DEVICE
  * (memory). */
 status_t oversampled_taps(struct ratio ratio, double decibels, uint32_t *out);
 
@@ -67,7 +68,7 @@ double oversampled_beta(struct ratio ratio, uint32_t taps);
 double oversampled_cutoff(struct ratio ratio);
 
 /* Returns the even number of channels nearest to `channels`, maybe itself, for which the hop,
- * channels * den / num samples, is a whole number. */
+ * channels * den / num samples, is a whole number; the lower of two equally near. */
 uint32_t oversampled_channels(struct ratio ratio, uint32_t channels);
 
 /* ---- any prototype ---- */
@@ -144,8 +145,8 @@ const struct telescope *telescope_find(const char *name);
 /* Appends all names, separated by ", ". Fails with DEVICE (memory). */
 status_t telescope_add_names(struct text *out);
 
-/* Makes a telescope's coefficients [taps][points], b[0] (oldest sample) first, for free(). Fails
- * with DEVICE (memory). */
+/* Makes a telescope's coefficients [taps][points], b[0] (oldest sample) first, not normalised, for
+ * free(). Fails with DEVICE (memory). */
 status_t telescope_prototype(const struct telescope *telescope, double **out);
 
 /* A prototype filter at another number of points.
