@@ -69,9 +69,9 @@ struct array_plan {
  * observation; dates, or more than 2^20 intervals of delays; only flagged stations for beams;
  * delays that are longer than the observation; with DEVICE (memory). */
 status_t array_plan_create(const struct channelise_plan *work, struct array_plan **out);
-/* Settles cells, bands, gains and grids, when units are known. Fails with USAGE: an order of
- * channels whose frequencies do not ascend; filter banks whose cells would differ; with DEVICE
- * (memory). */
+/* Settles cells, bands, gains and grids, when units, hops and kept channels of the banks are known.
+ * Fails with USAGE: an order of channels whose frequencies do not ascend; filter banks whose cells
+ * would differ; with DEVICE (memory). */
 status_t array_plan_settle(struct array_plan *plan, const struct channelise_plan *work);
 void array_plan_destroy(struct array_plan *plan); /* takes NULL */
 SCOPED_END(array_plan_destroy, struct array_plan *)
@@ -82,7 +82,7 @@ SCOPED_END(array_plan_destroy, struct array_plan *)
 void array_plan_time(const struct channelise_plan *work, uint64_t at, uint64_t more,
                      double seconds[2]);
 
-/* Returns turns without whole ones: -0.5 .. 0.5, for turns below 2^51. */
+/* Returns turns without whole ones: -0.5 .. 0.5, for turns of less than 2^51 to either side. */
 static inline double array_plan_part(double turns)
 {
     return turns - ((turns + 0x1.8p52) - 0x1.8p52);
@@ -101,13 +101,13 @@ double array_plan_beam_delay(const struct channelise_plan *work, uint32_t beam, 
                              const double seconds[2]);
 
 /* Appends lines for `voltmill plan` (array_lines_add()), and how whole samples and phases are
- * renewed. Fails with DEVICE (memory). */
+ * renewed; `work` is complete, and has an array. Fails with DEVICE (memory). */
 status_t array_plan_words(const struct channelise_plan *work, struct text *out);
 
 /* Appends notes for the user, as lines: which of the centre, the beams and the products' centres
  * are below the horizon in the whole observation, at most 4. With a file of delays (calc), or
- * without positions of stations, only the centre is checked. Fails with USAGE (dates), DEVICE
- * (memory). */
+ * without positions of stations, only the centre is checked. `work` has an array. Fails with USAGE
+ * (dates), DEVICE (memory). */
 status_t array_plan_notes(const struct channelise_plan *work, struct text *out);
 
 /* Returns how many more samples a block reads than each stream of it needs; 0 without a plan. */

@@ -45,11 +45,11 @@ const struct job_filter *filter_coefficients_of(const struct job *job, uint32_t 
 /* Makes the coefficients of filter `number` of the job: designed, or those of its file, which have
  * been read (input/coefficients.h); without either, one that changes nothing. The filter must not
  * be one for dispersion. filter_coefficients_free() frees *out. Fails with USAGE, naming file and
- * key: edges outside of the band, edges on the sky of several coarse channels, a design of more
- * than FIR_MOST_TAPS coefficients, decimation that aliases the passband, unless the job allows
- * that; of a deripple what filter_coefficients_deripple() refuses (real samples, complex
- * coefficients, no points, an earlier filter that decimates, a prototype that cannot be inverted);
- * with DEVICE (memory). */
+ * key: edges outside of the band, or on the sky of several coarse channels; a lowpass or highpass
+ * of complex samples with edges below the centre; a design of more than FIR_MOST_TAPS coefficients;
+ * decimation that aliases the passband, unless the job allows that; of a deripple what
+ * filter_coefficients_deripple() refuses (real samples, complex coefficients, no points, an earlier
+ * filter that decimates, a prototype that cannot be inverted); with DEVICE (memory). */
 status_t filter_coefficients_make(const struct job *job, uint32_t number,
                                   const struct sky_band *band, struct filter_coefficients *out);
 void filter_coefficients_free(struct filter_coefficients *coefficients); /* leaves {0} */
@@ -64,7 +64,8 @@ status_t bank_prototype(const struct job_bank *job, struct prototype_spec *out);
 /* Returns the window as a job says it, "kaiser:7.8572", written to `text`, or a constant. */
 const char *bank_prototype_window(const struct prototype_spec *spec, char text[UNITS_TEXT]);
 
-/* Writes ", cutoff 1.1", ", cutoff flat (1.1)"; "" for a file, to which none is applied. */
+/* Writes ", cutoff 1.1", ", cutoff flat (1.1)"; "" for a file, to which none is applied. Returns
+ * `text`. */
 const char *bank_prototype_cutoff(const struct prototype_spec *spec, int is_flat,
                                   char text[UNITS_TEXT]);
 
