@@ -30,7 +30,7 @@ status_t device_carry_begin(struct device_carry *between, backend_t *backend,
 status_t device_carry_note_found(struct device_carry *between, const struct job *job);
 
 /* On rank 0: fails with DATA if the filterbank that dedispersion `number` has opened is not the
- * file that was made or found. */
+ * file that was made or found, or its device and inode are unknown. */
 status_t device_carry_check(const struct device_carry *between, const struct job *job,
                             uint32_t number, const struct fbh5 *fbh5);
 

@@ -83,8 +83,9 @@ SCOPED_END(filtered_destroy, filtered_t *)
  * must outlive it, has filters and no synthesis. Fails with DEVICE (memory). */
 status_t filtered_create(const struct filter_plan *plan, uint64_t samples, filtered_t **out);
 
-/* Loss of rows rows[count].first .. end - 1 of the last filter, in 1 / LOST_WHOLE, of a
- * stream (as the archive counts selected ones) whose samples have lost these shares, disjoint.
+/* Computes the losses of rows rows[count].first .. end - 1 of the last filter, in 1 / LOST_WHOLE,
+ * of a stream (as the archive counts selected ones) whose samples have lost these shares, disjoint;
+ * `count` is the plan's number of filters.
  *
  *   rows   [count + 1]: channelise_plan_samples_of()
  *
