@@ -124,9 +124,9 @@ struct protect_other {
 /* Rank 0, or alone: checks that no product of any pass, under any of its names (.part, .journal,
  * .packed.part, too), no table and none of the others [nothers] is the job or one of its inputs,
  * and that no two of them are one file. `archive` is NULL if the job's files are filterbanks, which
- * are opened then. --force does not help. Fails with USAGE, naming both files, or if input.files is
- * a pattern without `archive`; with DATA if a name cannot be looked up or an input is unreadable;
- * with DEVICE, STOPPED. */
+ * are opened then. --force does not help. Fails with USAGE, naming both files, if a product's name
+ * is too long for its endings, or if input.files is a pattern without `archive`; with DATA if a
+ * name cannot be looked up or an input is unreadable; with DEVICE, STOPPED. */
 status_t protect_job(const struct job *job, const struct archive *archive,
                      const struct protect_other *others, uint32_t nothers);
 

@@ -46,9 +46,10 @@ status_t outputs_check(const struct output_spec *spec, int force);
 /* Locks x.h5.part of every product on rank 0, made with its folder if need be, and reads the
  * journals. *begun says whether the run resumes, on all ranks. Warnings say what is written anew.
  * Collective: all ranks fail alike. Fails with USAGE: as outputs_check(), another run is at work,
- * or what is left belongs to another plan, version, user or program (says what differs). Fails with
- * DATA, NO_SPACE, DEVICE, STOPPED. What is left stays then. `spec` must outlive the outputs, which
- * are for outputs_destroy().
+ * or what is left belongs to another plan, version, user or program, or to several runs (says what
+ * differs). Fails with DATA (a name cannot be looked up, or what is left read; an input is
+ * missing), NO_SPACE, DEVICE (memory, descriptors, no child), STOPPED. What is left stays then.
+ * `spec` must outlive the outputs, which are for outputs_destroy().
  *
  * MPI_COMM_NULL, for `plan`: finds what a run would, but locks, makes and removes nothing. The
  * outputs are for outputs_done(), outputs_foresee_plan() and outputs_destroy() then. */
@@ -66,7 +67,8 @@ status_t outputs_foresee_plan(const outputs_t *outputs);
  * its disk space. The spec is planned by then. Collective: all ranks fail alike. Fails with USAGE
  * if the run resumes with another plan, kind or format cannot store such rows, or a file beside it
  * (.packed.part) is another run's or no product of ours; with DATA, also if an input is missing or
- * a file was replaced; with NO_SPACE, DEVICE (memory, descriptors, no thread). */
+ * a file was replaced; with NO_SPACE, DEVICE (memory, descriptors, no thread); with STOPPED or
+ * DEVICE as export_rows_of(), which opens a product of PSRFITS. */
 status_t outputs_open_all(outputs_t *outputs);
 /* Waits until the values of /frequency, which a thread writes, are there; unless the run resumes,
  * syncs the files and begins their journals. Before the first chunk. Collective: all ranks fail
@@ -115,6 +117,9 @@ status_t outputs_take(void *outputs, const char *data, size_t bytes);
 void outputs_hurry(void *outputs);
 status_t outputs_settle(outputs_t *outputs, double seconds, int *is_settled);
 
+/* On rank 0, when open: returns whether chunks that are done may be found to differ, and be worked
+ * off again: rows of an earlier run are compared, and no product is complete already. */
+int outputs_may_go_back(const outputs_t *outputs);
 /* Rows that earlier runs have written are read and compared with the CRCs of the journals
  * (run.check_resumed), each rank's share by a thread of its own from outputs_open_all() on.
  *
@@ -125,9 +130,9 @@ status_t outputs_settle(outputs_t *outputs, double seconds, int *is_settled);
  * outputs_compare_end_all() ends the comparison when all ranks have nothing else to do, and takes
  * chunks that differ out of the journals. It sets *again to 1 when chunks have to be processed
  * again, else to 0. Collective: all ranks fail alike. Fails with STOPPED, without a message, when a
- * rank gave its share up; with DATA, NO_SPACE, DEVICE (memory). */
+ * rank gave its share up; with DATA, NO_SPACE, DEVICE (memory). Call outputs_tell() before, which
+ * fails if the comparison has. */
 int outputs_is_compared(outputs_t *outputs, double seconds, uint64_t *moved);
-int outputs_may_go_back(const outputs_t *outputs); /* on rank 0: chunks may be worked off again */
 status_t outputs_compare_end_all(outputs_t *outputs, int *again);
 
 /* On rank 0, when open: write and read scale, then offset, of all lines of product i (float
@@ -173,13 +178,15 @@ status_t outputs_end_sync_all(outputs_t *outputs);
  * rank, or makes files of other formats, where products need it. Ends the process without progress
  * for `patience` seconds (0: never). Collective: all ranks fail alike. Fails with USAGE if a
  * compressed file cannot be made, or is locked; with STOPPED if a rank was asked to stop: the next
- * run repeats it; with NO_SPACE, DATA, DEVICE. */
+ * run repeats it; with DATA if a file cannot be read or written, or was replaced; with NO_SPACE,
+ * DEVICE (memory, descriptors, threads, a chunk that cannot be compressed). */
 status_t outputs_pack_all(outputs_t *outputs, uint32_t threads, double patience);
 
 /* Writes the counts, syncs and renames the files, and removes the journals. Idempotent: another run
  * may repeat it after a kill at any moment. Collective: all ranks fail alike. Fails with USAGE if
  * another file has come to have a product's name (without `force`); with DATA, also if chunks are
- * missing; with NO_SPACE, DEVICE. What is complete stays then, and gets its name if it can. */
+ * missing, or a file was replaced; with NO_SPACE, DEVICE (memory, descriptors). What is complete
+ * stays then, and gets its name if it can. */
 status_t outputs_finish_all(outputs_t *outputs);
 
 /* On rank 0, when finished: returns the identity of product i's file, for its readers; it is the
