@@ -68,7 +68,8 @@ struct packed_corner packed_corner(const struct packed_shape *shape, uint64_t ch
  * attribute `compression`. Chunks are written by H5Dwrite_chunk(). HDF5 need not have the filters:
  * stand-ins are registered until packed_rows_forget(), also after a failure. With NONE the dataset
  * is contiguous, without the attribute. The caller closes *out, -1 before, in any case. Fails with
- * NO_SPACE, DATA, DEVICE (memory). */
+ * NO_SPACE, DATA, DEVICE (memory). packed_rows_forget() cannot fail; of NONE, and repeated, it does
+ * nothing. */
 status_t packed_rows_create(hid_t file, const struct product_spec *spec, const char *name,
                             hid_t type, int rank, const hsize_t *dims, hid_t *out);
 void packed_rows_forget(enum compression compression);

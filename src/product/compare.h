@@ -11,9 +11,9 @@
 /* Compares a product with `spec`, but for spec->compression. `is_moved`: its input has another
  * name, so that names of files are ignored. A product of an older format_version may lack
  * attributes and objects, have others, or have other words in attributes that explain. Fails with
- * DATA, naming the first difference with both values and the number of differences; with DEVICE;
- * with USAGE, NO_SPACE as product_create() (product/product.h), by which it makes the expected
- * product. */
+ * DATA, naming the first difference with both values and the number of differences, or if the file
+ * is unreadable; with DEVICE (memory, descriptors); with USAGE, NO_SPACE as product_create()
+ * (product/product.h), by which it makes the expected product. */
 status_t compare_product(const struct product *product, int is_moved,
                          const struct product_spec *spec);
 

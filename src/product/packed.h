@@ -27,8 +27,8 @@ struct packed_files {
 
 /* Creates the open file `to` anew, with MARK_RUN (io/mark.h), with everything that `spec` states,
  * but spec->inputs and spec->compression: inputs are those of the product, `compression` is not
- * NONE. Sets *shape, cut, and *out, for packed_destroy(). Fails with NO_SPACE, DATA, DEVICE; with
- * USAGE if the kind cannot store such rows (product_create()). */
+ * NONE. Sets *shape, cut, and *out, for packed_destroy(). Fails as product_create(); with DATA also
+ * if the product is unreadable; with DEVICE (memory, descriptors). */
 status_t packed_begin(const struct packed_files *files, const struct product_spec *spec,
                       enum compression compression, packed_t **out, struct packed_shape *shape);
 /* Allocates the place of the next chunk, which is `bytes` long when compressed: offset *at of the

@@ -111,7 +111,8 @@ uint64_t product_spec_row_bytes(const struct product_spec *spec);
 struct time_axis product_time(const struct product_spec *spec);
 
 /* Writes the open file anew, which `path` names in messages; it has MARK_RUN (io/mark.h) until
- * mark_hdf5(). `fd` below 0: only computes the places; spec->omits_frequencies must be set then.
+ * mark_hdf5(). `fd` below 0: only computes the places (`path` may be NULL); spec->omits_frequencies
+ * must be set then.
  * *frequency_at gets the offset of /frequency (0: none), whose values product_put_frequencies()
  * writes later; NULL: they are written. Nothing is reserved or synced. Fails with USAGE if the kind
  * cannot store such rows (power: more than 2^31 - 1 frequencies; visibilities: no start, unknown

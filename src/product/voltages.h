@@ -103,15 +103,16 @@ void voltages_pack(const struct voltages_packing *packing, const char *in, size_
 status_t voltages_add_gaps(int fd, const char *path, struct loss *losses, size_t count,
                            uint32_t nstreams);
 
+/* Frees gaps->rows; the members keep their values. */
 void voltages_gaps_free(struct voltages_gaps *gaps);
 /* Appends a gap of `count` samples from `first` on of a stream. Fails with DEVICE (memory); the
  * gaps are unchanged then. */
 status_t voltages_add_gap(struct voltages_gaps *gaps, uint64_t first, uint64_t count,
                           uint64_t stream);
 
-/* Returns the description of an archive's selected streams, which points into the archive. Not set:
- * samples, format, packing, nibbles, scale, gaps, missing value, names, frequencies and positions
- * of stations. */
+/* Returns the description of an archive's selected streams, which points into the archive; its
+ * start is that of the first selected sample. Not set: samples, format, packing, nibbles, scale,
+ * gaps, missing value, names, frequencies and positions of stations. */
 struct voltages_spec voltages_of_archive(const struct archive *archive);
 
 /* Writes everything that `spec` states into a new file that is open for HDF5, with the names,

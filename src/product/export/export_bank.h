@@ -44,7 +44,8 @@ struct bank_format {
     int keeps_scale;    /* the file stores the meaning of its numbers */
     size_t room;        /* bytes of a channel that put() needs beside a block */
     /* Called when ifs and bits are chosen: sets header, head, together, and of `form` bytes,
-     * is_reversed and table. Fails with USAGE, DATA, DEVICE, STOPPED. */
+     * is_reversed and table. Fails with USAGE (the format cannot store such rows), DATA (the input
+     * is unreadable), DEVICE (memory, descriptors, no child), STOPPED. */
     status_t (*begin)(struct export_bank *bank);
     /* Writes a block, data [rows][form.nifs][chans] of form.bits, which it may change; several
      * threads at once, each with a bank of its own. Fails with USAGE if they differ from an

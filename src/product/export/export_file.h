@@ -33,8 +33,8 @@ struct before {
 /* On rank 0: finds the state of the file, in *before. `file` and `part` are set before, the
  * descriptors -1, all else 0. A file that exists counts as complete, unless forced. Else FILE.part
  * is claimed as by before_take(). The caller calls before_end() in any case. Fails with USAGE if it
- * cannot be made, is no ordinary file, or is locked by another command; with NO_SPACE, DATA, DEVICE
- * (memory, descriptors). */
+ * cannot be made, is no ordinary file, is another user's, or is locked by another command; with
+ * NO_SPACE, DATA, DEVICE (memory, descriptors). */
 status_t before_claim(struct before *before, int force);
 
 /* Locks FILE.part alone, in before->claim_fd: new, made with its folder if need be, or what a

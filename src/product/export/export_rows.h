@@ -41,7 +41,8 @@ struct export_rows {
 /* Finds the form of a product's rows, and makes the head of its file; text_free(head) returns it.
  * `options`: format, bits, stamp; is_own 1; `out`, a name for messages; and `product`, an HDF5 file
  * without rows that this process has made, and opens itself. Fails with USAGE (numbers that the
- * format cannot store), DATA (the file is unreadable), DEVICE (memory, descriptors). */
+ * format cannot store), DATA (the file is unreadable), DEVICE (memory, descriptors, no child),
+ * STOPPED. */
 status_t export_rows_of(const struct export_bank_options *options, struct text *head,
                         struct export_rows *out);
 

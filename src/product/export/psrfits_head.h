@@ -23,7 +23,8 @@ struct psrfits_head {
  * (double), TEL_AZ, TEL_ZEN (float). */
 void psrfits_head_place(struct psrfits_head *head);
 
-/* Appends both headers, as bytes, in records of 2880. Fails with DEVICE (memory). */
+/* Appends both headers, as bytes, in records of 2880; `out` is empty, or has whole records. Fails
+ * with DEVICE (memory). */
 status_t psrfits_head_write(const struct psrfits_head *head, struct text *out);
 
 #endif

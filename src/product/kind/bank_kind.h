@@ -6,8 +6,8 @@
 #include "product/product.h"
 
 /* Puts all but the dataset of rows and those beside it into a new file: root, axes, filter,
- * provenance. `place` has rows, row_bytes and span_rows. Fails with DATA, NO_SPACE, DEVICE
- * (memory). */
+ * provenance. `place` has rows, row_bytes and span_rows; `title` is the file's title. Fails with
+ * DATA, NO_SPACE, DEVICE (memory). */
 status_t bank_describe(hid_t file, const struct product_spec *spec,
                        const struct product_place *place, const char *title);
 

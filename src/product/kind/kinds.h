@@ -18,7 +18,7 @@ struct kind {
 
     /* Writes the whole content of a product into a new file, except the rows' values: axes, their
      * explanations, the dataset of rows and the datasets beside it. Fails with USAGE if it cannot
-     * store such rows; with NO_SPACE, DATA, DEVICE (memory). */
+     * store such rows; as spec->visibilities->look(); with NO_SPACE, DATA, DEVICE (memory). */
     status_t (*describe)(hid_t file, const struct product_spec *spec,
                          const struct product_place *place);
 
@@ -38,8 +38,7 @@ uint64_t kind_row_bytes(const struct product_spec *spec);
 
 /* Writes everything that a product states into a new file, but values that come later. Sets the
  * members of *place that are known before the file is complete: rows, row_bytes, span_rows and
- * scale_rows; all others to 0. Fails with USAGE if the kind cannot store such rows; with NO_SPACE,
- * DATA, DEVICE (memory). */
+ * scale_rows; all others to 0. Fails as kind->describe(). */
 status_t kind_describe(hid_t file, const struct product_spec *spec, struct product_place *place);
 /* Finds the offset of /frequency in an open file after kind_describe(), which reserves it and does
  * not write its values; 0: the product has none, or omits its values. product_put_frequencies()
