@@ -44,7 +44,8 @@ void stokes_iquv(const struct stokes *stokes, size_t count, const float *const s
                  float *const out[4]);
 
 /* Computes the products of a source whose I is 2, from Q, U and V of the IAU as shares of I:
- * XX = 1 + difference, YY = 1 - difference, X Y* = cross; of circular feeds those of R and L. */
+ * XX = 1 + difference, YY = 1 - difference, X Y* = cross (re, im); of circular feeds those of R
+ * and L. */
 void stokes_products(const struct stokes *stokes, const double quv[3], double *difference,
                      double cross[2]);
 

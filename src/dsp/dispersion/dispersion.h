@@ -95,8 +95,8 @@ status_t dispersion_linear(double start, double step, uint32_t count, double **o
  *
  * L. Levin's algorithm, as B. Barsdell wrote it down in dedisp (Barsdell et al. 2012, MNRAS 422,
  * 379: generate_dm_list()). Of `spec` only frequencies, constant and sampling time count. The
- * caller frees *out by free(). Fails with USAGE (one channel, no bandwidth, start < 0, end < start,
- * a tolerance <= 1, more than `most` DMs), DEVICE (memory). */
+ * caller frees *out by free(). Fails with USAGE (one channel, no bandwidth, a frequency that is not
+ * above 0, start < 0, end < start, a tolerance <= 1, more than `most` DMs), DEVICE (memory). */
 status_t dispersion_tolerant(const struct dispersion_spec *spec, double start, double end,
                              double width_seconds, double tolerance, uint32_t most, double **out,
                              uint32_t *count);
