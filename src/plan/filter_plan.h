@@ -67,7 +67,7 @@ uint32_t filter_plan_count(const struct filter_plan *plan);
 const struct stage_plan *filter_plan_stage(const struct filter_plan *plan, uint32_t i);
 
 /* Computes the maximum number of rows of each stage that any `wanted` rows of the last one need:
- * rows[filter_plan_count() + 1], rows[0] samples of the archive. */
+ * rows[filter_plan_count() + 1], rows[0] samples of the archive; no more than there are. */
 void filter_plan_lengths(const struct filter_plan *plan, uint64_t wanted, uint64_t *rows);
 
 /* filter_plan_row_bytes(): bytes of a row of one stream of stage i of filter_plan_count(): float,

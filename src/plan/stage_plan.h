@@ -29,8 +29,8 @@ struct stage_kind {
     /* Returns the bytes of that memory that blocks of at most max_rows rows need. */
     uint64_t (*bytes)(enum backend_kind backend, const struct stage_plan *plan, uint32_t nstreams,
                       uint64_t max_rows, enum stage_memory memory);
-    /* *out is a stage (compute/backend.h). Fails with USAGE (more than the backend does), DEVICE.
-     */
+    /* *out is a stage (compute/backend.h). Fails with USAGE (more than the backend does), DEVICE
+     * (memory, of the device too; a kernel that does not build). */
     status_t (*create)(backend_t *backend, const struct stage_plan *plan, uint32_t nstreams,
                        uint64_t max_rows, void **out);
 };
