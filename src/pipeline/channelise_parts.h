@@ -131,7 +131,8 @@ struct putting {
     struct chunk_counts counts[MOST_OUTPUTS];
 };
 
-/* A way of samples into slots: the buffer for them, and read() of struct pipeline_stages. */
+/* A way of samples into slots: creates the buffer for them, which fails with DEVICE (memory, of the
+ * device too); and read() of struct pipeline_stages. */
 struct channelising;
 struct intake {
     status_t (*buffer)(const struct channelising *p, buffer_t **out);
@@ -172,7 +173,8 @@ struct channelising {
 
 /* Runs in the writer thread, for a struct channelising and a struct slot of it: waits until the
  * backend is done with the slot's block, and writes the rows. The last product's rows may still be
- * under way on return. Fails as backend and sink do, with NO_SPACE, DATA, DEVICE; with USAGE. */
+ * under way on return. Fails as backend and sink do, with NO_SPACE, DATA, DEVICE; with DATA also if
+ * samples or a mask cannot be read any more. */
 status_t channelising_write(void *context, void *of);
 /* Waits for rows that channelising_write() has left under way, and reports a chunk that ends with
  * them. Fails as the sink does, with NO_SPACE, DATA, DEVICE. */

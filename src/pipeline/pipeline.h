@@ -96,6 +96,8 @@ struct pipeline_block {
     uint64_t from, count;
 };
 
+/* Functions of a kind. They may fail with any status: pipeline_chunk() or pipeline_finish() fails
+ * alike. */
 struct pipeline_stages {
     void *context;
     void *slots; /* as many as pipeline_create() gets, one after the other, */

@@ -28,7 +28,7 @@ struct power_reader_part power_reader_clip(const struct dedisperse_plan *dedispe
  *         unless run.on_bad is nan
  *
  * May use HDF5: one thread at a time. Fails with DATA (also of rows that are unreadable, unless
- * run.on_bad is nan: then warns of the first ones), DEVICE. */
+ * run.on_bad is nan: then warns of the first ones), DEVICE (memory, descriptors, threads). */
 status_t power_reader_read(power_reader_t *reader, int64_t first, uint64_t count, void *out,
                            char *bad);
 

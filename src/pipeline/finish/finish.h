@@ -137,8 +137,8 @@ const struct agreement_whole *finish_wholes(const finish_t *finish);
 struct finish_step {
     /* As finish_create(); *out = NULL: not needed. */
     status_t (*create)(const struct channelise_plan *work, uint32_t i, uint64_t rows, void **out);
-    status_t (*run)(void *step, struct finish_rows *rows);
-    void (*destroy)(void *step);
+    status_t (*run)(void *step, struct finish_rows *rows); /* as finish_run() */
+    void (*destroy)(void *step);                           /* never gets NULL */
     /* As finish_wholes(); NULL: the step knows nothing of that. */
     const struct agreement_whole *(*wholes)(const void *step);
 };
