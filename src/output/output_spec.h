@@ -73,8 +73,8 @@ void output_spec_free(struct output_spec *spec); /* leaves {0} */
  * places); of other formats without frequencies. `path` is for messages. `made_of`:
  * inputs_contents(). The spec is planned. place gets the places of its datasets, *frequency_at the
  * offset of /frequency, whose values are missing (0: none); NULL: they are written. The file has
- * MARK_RUN; nothing is reserved or synced. Fails with USAGE (rows that the kind cannot store),
- * DATA, NO_SPACE, DEVICE (memory). */
+ * MARK_RUN; nothing is reserved or synced. Fails with USAGE (rows that the kind cannot store,
+ * dates), DATA, NO_SPACE, DEVICE (memory). */
 status_t output_spec_create(const struct output_spec *spec, uint32_t i, int fd, const char *path,
                             const char *made_of, struct product_place *place,
                             uint64_t *frequency_at);
@@ -92,8 +92,8 @@ struct room {
 };
 
 /* Computes the bytes of the file of item i, at most: all of it, rows, axes, filter, CRCs and words.
- * The spec is planned. Fails with USAGE (rows that the kind cannot store); with DATA if an input
- * cannot be looked up, with DEVICE (memory). */
+ * The spec is planned. Fails with USAGE (rows that the kind cannot store, dates); with DATA if an
+ * input cannot be looked up, with DEVICE (memory). */
 status_t room_measure(const struct output_spec *spec, uint32_t i, uint64_t *bytes);
 
 /* Adds a file of `bytes` bytes that will be written at `path`, which must outlive the room. Space
@@ -126,7 +126,8 @@ struct protect_other {
  * and that no two of them are one file. `archive` is NULL if the job's files are filterbanks, which
  * are opened then. --force does not help. Fails with USAGE, naming both files, if a product's name
  * is too long for its endings, or if input.files is a pattern without `archive`; with DATA if a
- * name cannot be looked up or an input is unreadable; with DEVICE, STOPPED. */
+ * name cannot be looked up or an input is unreadable; with DEVICE (memory, descriptors, no child),
+ * STOPPED. */
 status_t protect_job(const struct job *job, const struct archive *archive,
                      const struct protect_other *others, uint32_t nothers);
 

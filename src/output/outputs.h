@@ -65,10 +65,10 @@ status_t outputs_foresee_plan(const outputs_t *outputs);
 /* Opens x.h5.part of every product on every rank, and starts threads that sync, sum and compare.
  * Unless the run resumes, rank 0 creates it first, removes journals of earlier runs, and reserves
  * its disk space. The spec is planned by then. Collective: all ranks fail alike. Fails with USAGE
- * if the run resumes with another plan, kind or format cannot store such rows, or a file beside it
- * (.packed.part) is another run's or no product of ours; with DATA, also if an input is missing or
- * a file was replaced; with NO_SPACE, DEVICE (memory, descriptors, no thread); with STOPPED or
- * DEVICE as export_rows_of(), which opens a product of PSRFITS. */
+ * if the run resumes with another plan, kind or format cannot store such rows or dates, or a file
+ * beside it (.packed.part) is another run's or no product of ours; with DATA, also if an input is
+ * missing or a file was replaced; with NO_SPACE, DEVICE (memory, descriptors, no thread); with
+ * STOPPED or DEVICE as export_rows_of(), which opens a product of PSRFITS. */
 status_t outputs_open_all(outputs_t *outputs);
 /* Waits until the values of /frequency, which a thread writes, are there; unless the run resumes,
  * syncs the files and begins their journals. Before the first chunk. Collective: all ranks fail
@@ -105,10 +105,10 @@ status_t outputs_end(void *outputs, const struct chunk *chunk, const struct chun
  * outputs_is_done(), on rank 0: returns whether the journals of all products have the chunk.
  * outputs_tell(): appends this rank's chunks that are done and synced since the last call, and
  * those of earlier runs that differ from the journals. Fails as the threads that sync and compare
- * have: with NO_SPACE, DATA, DEVICE. outputs_take(), on rank 0: writes what a rank has told,
- * [bytes], into the journals, unsynced; chunks that differ are no longer done. Fails with DATA if
- * it is malformed, or a chunk differs of products that are complete already; with NO_SPACE, DEVICE
- * (memory). outputs_hurry(): makes the threads sync soon, and ends the comparison.
+ * have: with NO_SPACE, DATA, DEVICE (memory). outputs_take(), on rank 0: writes what a rank has
+ * told, [bytes], into the journals, unsynced; chunks that differ are no longer done. Fails with
+ * DATA if it is malformed, or a chunk differs of products that are complete already; with NO_SPACE,
+ * DEVICE (memory). outputs_hurry(): makes the threads sync soon, and ends the comparison.
  * outputs_settle(): hurries likewise, waits at most `seconds` until all chunks that this rank has
  * ended are synced, and sets *is_settled to whether they are. Fails as outputs_tell(). */
 int outputs_is_done(void *outputs, uint64_t chunk);

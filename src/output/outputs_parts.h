@@ -96,8 +96,8 @@ status_t outputs_check_plan(const outputs_t *outputs, uint32_t i);
 
 /* Rank 0: locks the files and decides whether to resume them: sets *begun then, else drops their
  * journals, with warnings. Fails with USAGE if a file cannot be made, exists (without `force`), is
- * locked, or belongs to another plan, version, user or program; with DATA, NO_SPACE, DEVICE,
- * STOPPED. */
+ * locked, or belongs to another plan, version, user or program, or to several runs; with DATA,
+ * NO_SPACE, DEVICE (memory, descriptors, no child), STOPPED. */
 status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun);
 
 /* Rank 0: writes the counts that are known after the last row, from the journal, with the CRCs, and
