@@ -57,8 +57,8 @@ struct candidates_file {
 };
 
 /* Reads a file of candidates, tried in a child process first (io/apart.h); candidates_close() frees
- * *out. Fails with DATA if it is unreadable, incomplete or another kind of file; with DEVICE,
- * STOPPED. */
+ * *out. Fails with DATA if it is unreadable, incomplete or another kind of file; with DEVICE
+ * (memory, descriptors, no child), STOPPED. */
 status_t candidates_open(const char *path, struct candidates_file **out);
 void candidates_close(struct candidates_file *file); /* takes NULL */
 SCOPED_END(candidates_close, struct candidates_file *)

@@ -17,7 +17,8 @@
 #include "product/product.h"
 
 /* Reserves file space for the CRCs of all present objects (/provenance/objects, whose values are
- * not written yet): the last step of creating a product. Fails with NO_SPACE, DATA, DEVICE. */
+ * not written yet): the last step of creating a product. Fails with NO_SPACE, DATA, DEVICE
+ * (memory). */
 status_t contents_reserve(hid_t file);
 
 /* Writes the CRCs through `fd`, after everything else; `path` must open the same file, which may
@@ -35,7 +36,8 @@ struct contents_found {
 
 /* Compares the objects of a complete file with their CRCs, in a child process (io/apart.h). A
  * damaged object is no failure. The caller calls text_free(&out->words) in any case. Fails with
- * DATA if the file or its table of CRCs cannot be read; with DEVICE, STOPPED. *out is zero then. */
+ * DATA if the file or its table of CRCs cannot be read; with DEVICE (memory, descriptors, no
+ * child), STOPPED. *out is zero then. */
 status_t contents_compare(const char *path, const struct product_place *place,
                           struct contents_found *out);
 extern const struct description contents_description;

@@ -14,7 +14,8 @@
  * made. Fails with USAGE if parts do not fit each other (the message gives the difference), are one
  * file, are no spectra or power with CRCs, are of another known format than HDF5, or would be
  * written; if the file cannot be made, or another one has its name (unless `force`). Fails with
- * DATA if a part is unreadable, or no product of ours; with NO_SPACE, DEVICE, STOPPED. */
+ * DATA if a part is unreadable, or no product of ours; with NO_SPACE, DEVICE (memory, descriptors,
+ * no child), STOPPED. */
 status_t join_parts(char *const *parts, uint32_t count, const char *path, int force,
                     struct text *said);
 

@@ -51,7 +51,7 @@ struct join {
 /* Makes the open file, whose name is `path`, except for the values of the joined datasets
  * (join_shape.c); `fd` below 0: only finds the places in such a file at `path`. Sets join->sets,
  * also after a failure, and join->place. Fails with USAGE if parts differ that must be alike; with
- * DATA, NO_SPACE, DEVICE, STOPPED. */
+ * DATA, NO_SPACE, DEVICE (memory, descriptors, no child), STOPPED. */
 status_t join_make(struct join *join, int fd, const char *path);
 
 #endif

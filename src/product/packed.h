@@ -33,11 +33,12 @@ status_t packed_begin(const struct packed_files *files, const struct product_spe
                       enum compression compression, packed_t **out, struct packed_shape *shape);
 /* Allocates the place of the next chunk, which is `bytes` long when compressed: offset *at of the
  * file `to`. Call for all chunks, in their order. By packed_finish(), any thread or rank has
- * written it there. Fails with DATA, DEVICE (memory). */
+ * written it there. Fails with NO_SPACE, DATA, DEVICE (memory). */
 status_t packed_place(packed_t *packed, uint64_t bytes, uint64_t *at);
 /* Closes the file for HDF5, copies the other content of `part`, and computes the CRCs of all
  * objects. *place gets the places of the datasets. The file keeps its mark, and is not synced.
- * Fails with DATA, also if chunks have no place; with NO_SPACE, DEVICE, STOPPED. */
+ * Fails with DATA, also if chunks have no place; with NO_SPACE, DEVICE (memory, descriptors, no
+ * child), STOPPED. */
 status_t packed_finish(packed_t *packed, struct product_place *place);
 void packed_destroy(packed_t *packed); /* takes NULL */
 SCOPED_END(packed_destroy, packed_t *)

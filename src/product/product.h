@@ -112,12 +112,11 @@ struct time_axis product_time(const struct product_spec *spec);
 
 /* Writes the open file anew, which `path` names in messages; it has MARK_RUN (io/mark.h) until
  * mark_hdf5(). `fd` below 0: only computes the places (`path` may be NULL); spec->omits_frequencies
- * must be set then.
- * *frequency_at gets the offset of /frequency (0: none), whose values product_put_frequencies()
- * writes later; NULL: they are written. Nothing is reserved or synced. Fails with USAGE if the kind
- * cannot store such rows (power: more than 2^31 - 1 frequencies; visibilities: no start, unknown
- * feeds, rows less than 1e-4 s apart, compression, few bits), and as spec->visibilities->look()
- * does; with NO_SPACE, DATA, DEVICE (memory). */
+ * must be set then. *frequency_at gets the offset of /frequency (0: none), whose values
+ * product_put_frequencies() writes later; NULL: they are written. Nothing is reserved or synced.
+ * Fails with USAGE if the kind cannot store such rows (power: more than 2^31 - 1 frequencies;
+ * visibilities: no start, unknown feeds, rows less than 1e-4 s apart, compression, few bits), and
+ * as spec->visibilities->look() does; with NO_SPACE, DATA, DEVICE (memory). */
 status_t product_create(int fd, const char *path, const struct product_spec *spec,
                         struct product_place *place, uint64_t *frequency_at);
 /* Writes the values of /frequency past HDF5, by several threads, at their offset in the open file;

@@ -32,7 +32,8 @@ const char *sheet_beside(int which);
 /* Opens dataset `name` ("weights") of an HDF5 file, for sheet_close(); *out = NULL when there is
  * none. It is tried in a child process first (io/apart.h). Fails with DATA if the file is
  * unreadable, the dataset has other dimensions or types than numbers or pairs of them, or its
- * coarse frequencies or scales do not fit it; with DEVICE, STOPPED. */
+ * coarse frequencies or scales do not fit it; with DEVICE (memory, descriptors, no child),
+ * STOPPED. */
 status_t sheet_open(const char *path, const char *name, struct sheet **out);
 void sheet_close(struct sheet *sheet); /* takes NULL */
 SCOPED_END(sheet_close, struct sheet *)

@@ -69,7 +69,6 @@ size_t stamp_letters_before(const char *text)
 }
 
 /* Reads the first bytes; HDF5 files are opened elsewhere. */
-
 status_t stamped_open(const char *path, struct stamped *out)
 {
     const struct format *format = NULL;

@@ -40,7 +40,8 @@ struct stamped {
 /* Opens a filterbank that is not HDF5 (SIGPROC, PSRFITS) in a child process (io/apart.h), and reads
  * its stamp; fbh5 is NULL if the file is something else (HDF5, with a mark) or cannot be opened.
  * The caller calls stamped_end() in any case (it may be repeated). Fails with DATA if it cannot be
- * read further, or is a damaged filterbank; with DEVICE, STOPPED. */
+ * read further, or is a damaged filterbank; with DEVICE (memory, descriptors, no child),
+ * STOPPED. */
 status_t stamped_open(const char *path, struct stamped *out);
 void stamped_end(struct stamped *stamped);
 
@@ -54,9 +55,9 @@ int stamped_is_whole(const struct stamped *stamped);
 
 /* Fails with USAGE if the file is a filterbank that is not HDF5 (SIGPROC, PSRFITS), or of any other
  * format than HDF5 that is known; with DATA if a filterbank with a stamp is cut short, or a file
- * that is no HDF5 cannot be read; with DEVICE, STOPPED. OK if it is HDF5, has a mark (io/mark.h),
- * is of no known format, or cannot be opened. The message says what the file is and what is known
- * of it. For callers that need a product in HDF5. */
+ * that is no HDF5 cannot be read; with DEVICE (memory, descriptors, no child), STOPPED. OK if it is
+ * HDF5, has a mark (io/mark.h), is of no known format, or cannot be opened. The message says what
+ * the file is and what is known of it. For callers that need a product in HDF5. */
 status_t stamped_refuse(const char *path);
 
 #endif

@@ -30,7 +30,8 @@ struct export_bank_options {
  * `force`. Fails with USAGE: options that the product does not have or the format cannot store, a
  * file that exists and differs (unless `force`), is one of those read, or cannot be made. Fails
  * with DATA if the input is unreadable, no filterbank, or has no finite number to scale by; with
- * NO_SPACE, DEVICE, STOPPED (of a child process that opens the input). */
+ * NO_SPACE, DEVICE (memory, descriptors, threads, no child), STOPPED (of a child process that opens
+ * the input). */
 status_t export_bank(const struct export_bank_options *options, struct text *said);
 
 struct export_series_options {
@@ -50,7 +51,7 @@ struct export_series_options {
  * Complete files are compared, not written, unless `force`. Fails with USAGE if no DM is chosen or
  * stored, if a file exists and differs (unless `force`), is the one read, or cannot be made; with
  * DATA if the product is unreadable, none, has a DM twice, or one sample alone (PRESTO); with
- * NO_SPACE, DEVICE, STOPPED (of a child process that opens it). */
+ * NO_SPACE, DEVICE (memory, descriptors, no child), STOPPED (of a child process that opens it). */
 status_t export_series(const struct export_series_options *options, struct text *said);
 
 struct series;

@@ -68,7 +68,7 @@ status_t export_psrfits_complete(struct export_bank *bank, uint64_t subint, int 
                                  char *data);
 /* Returns the spectra of one subint of a file of `rows` spectra of `samples` numbers each: at most
  * EXPORT_BLOCK numbers, but at least one spectrum. Where blocks of rows have scales of their own
- * (steps->bits, scales), it divides steps->rows. */
+ * (steps->bits is not 0, steps->scales not 1), it divides steps->rows. */
 uint64_t export_psrfits_cut(uint64_t rows, uint64_t samples, const struct fbh5_steps *steps);
 
 extern const struct bank_format export_fil_format, export_psrfits_format;

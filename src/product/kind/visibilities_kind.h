@@ -46,7 +46,7 @@ struct visibilities_spec {
     double latitude_deg, longitude_deg, altitude_m; /* which is this on WGS84 */
     const struct visibilities_centre *centre;       /* NULL: drift */
     /* Computes the geometry of dump `row`, whose centre is `seconds` after the observation's start.
-     * product_create() fails as this does. */
+     * Fails with USAGE if that is no date of UTC; product_create() fails alike. */
     status_t (*look)(const void *context, uint64_t row, double seconds,
                      struct visibilities_sky *out);
     const void *context;
