@@ -67,8 +67,8 @@ double oversampled_beta(struct ratio ratio, uint32_t taps);
 /* Returns the sinc's cutoff, in channels: num / den. */
 double oversampled_cutoff(struct ratio ratio);
 
-/* Returns the even number of channels nearest to `channels`, maybe itself, for which the hop,
- * channels * den / num samples, is a whole number; the lower of two equally near. */
+/* Returns the even number of channels, above 0, nearest to `channels`, maybe itself, for which the
+ * hop, channels * den / num samples, is a whole number; the lower of two equally near. */
 uint32_t oversampled_channels(struct ratio ratio, uint32_t channels);
 
 /* ---- any prototype ---- */
