@@ -46,7 +46,7 @@ int plan_products_rounds(const struct channelise_plan *work, uint32_t i);
 /* Returns the numbers of a row of the product that `streams` streams make: lines; for spectra,
  * pairs; of groups of coarse channels the maximum. */
 uint64_t plan_products_lines(const struct channelise_plan *work, uint32_t i, uint32_t streams);
-/* Returns the weights of a row of product i that `streams` streams make; 0 if it has none. */
+/* Returns the weights of a row of product i that `streams` streams make, if it has any. */
 uint64_t plan_products_weights(const struct channelise_plan *work, uint32_t i, uint32_t streams);
 /* Returns whether power of the bank's products may leave the range of floats: then it is looked at
  * beside its samples, which the host needs. Call while `work` has its coefficients. */
@@ -64,7 +64,8 @@ uint64_t plan_products_combined_bytes(const struct channelise_plan *work, uint32
                                       uint32_t streams);
 
 /* Returns the shape of a row of product i, for messages: streams and the channels of each; or, if
- * rows are combined of several streams, ifs and the channels of each from all coarse channels. */
+ * rows change otherwise than by few bits (plan_products_is_changed()), ifs and the channels of each
+ * from all coarse channels. */
 struct plan_products_shape {
     uint32_t columns;
     const char *what; /* "streams", "pol", ... */
