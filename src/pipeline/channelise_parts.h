@@ -18,10 +18,10 @@
 
 typedef struct weights weights_t;
 
-/* Weights of one of the plan's banks and its products, for blocks of up to `block_units` units;
- * `work` must outlive it. Sets *out to NULL if no sample can be missing, and on failure. Fails with
- * USAGE if a product of visibilities has more than 2^32 - 1 lines (pairs of streams); with DEVICE
- * (memory). */
+/* Creates the weights of one of the plan's banks and its products, for blocks of up to
+ * `block_units` units; `work` must outlive it. Sets *out to NULL if no sample can be missing, and
+ * on failure. Fails with USAGE if a product of visibilities has more than 2^32 - 1 lines (pairs of
+ * streams); with DEVICE (memory). */
 status_t weights_create(const struct channelise_plan *work, uint32_t bank, uint64_t block_units,
                         weights_t **out);
 void weights_destroy(weights_t *weights); /* takes NULL */

@@ -39,8 +39,8 @@ status_t device_carry_check(const struct device_carry *between, const struct job
 int device_carry_leave(struct device_carry *between, backend_t *backend,
                        const struct channelise_plan *work);
 
-/* Ends all but the backend that was left open, which is the caller's to close (may be NULL). Takes
- * NULL members, and leaves them: may be repeated. */
+/* Ends all but the backend that was left open, and returns that, which the caller closes; NULL:
+ * none was. Takes NULL members, and leaves them: may be repeated. */
 backend_t *device_carry_end(struct device_carry *between);
 
 #endif

@@ -53,7 +53,7 @@ status_t filter_chain_run(filter_chain_t *chain, struct filter_block *block, buf
  * the sink's context must outlive the pipeline; *sink is copied. `work` still has its coefficients.
  * Fails with USAGE if there are too many pairs of streams, or the backend cannot make a stage of
  * the plan; with DATA if a product that is judged is unreadable; with DEVICE (memory, of the device
- * too: says how much the smallest blocks need; threads). */
+ * too: says how much the smallest blocks need; descriptors, threads). */
 status_t channelise_pipeline_create(const struct channelise_plan *work, backend_t *backend,
                                     const struct pipeline_sink *sink,
                                     resident_rows_t *const *resident, pipeline_t **out);
@@ -78,7 +78,7 @@ const struct agreement_whole *channelise_pipeline_wholes(const pipeline_t *pipel
  * noise] likewise, as product 1, or 0 if the series are not written. All arguments and the sink's
  * context must outlive the pipeline; *sink is copied. Fails with USAGE as dedisperse_create(); with
  * DATA if the filterbank is unreadable or has changed; with DEVICE (memory, of the device too;
- * threads). */
+ * descriptors, threads). */
 status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_t *backend,
                                     const struct device_carry *between,
                                     const struct pipeline_sink *sink, pipeline_t **out);
