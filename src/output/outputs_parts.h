@@ -140,8 +140,8 @@ status_t resumed_take(outputs_t *outputs, const char *data, size_t bytes, size_t
 status_t resumed_revoke(outputs_t *outputs, int is_last);
 
 /* Adds bytes from .. from + bytes - 1 of `count` rows from number `row` of the file on, as they are
- * in the file (data [count][bytes]), to the sums of this process's `output`, a struct output, one
- * sum for each chunk that has some of them. Several threads at once. A callback (struct
+ * in the file (data [count][bytes]), to the sums of their spans in `output`, a struct output. They
+ * are of the chunk that is being written. Several threads at once. A callback (struct
  * export_sum). */
 void outputs_sum(void *output, uint64_t row, uint64_t count, uint64_t from, uint64_t bytes,
                  const void *data);
