@@ -34,8 +34,8 @@ struct series {
 };
 
 /* Opens a dedispersed product, tried in a child process first (io/apart.h), for series_destroy().
- * Fails with DATA if it is unreadable, incomplete or none, its sizes are impossible, or it has
- * neither tsamp nor times; with DEVICE (memory, descriptors, no child), STOPPED. */
+ * Fails with DATA if it is unreadable, incomplete or none, its sizes or numbers are impossible, or
+ * it has neither tsamp nor times; with DEVICE (memory, descriptors, no child), STOPPED. */
 status_t series_open(const char *path, struct series **out);
 void series_destroy(struct series *series); /* takes NULL */
 SCOPED_END(series_destroy, struct series *)
