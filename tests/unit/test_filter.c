@@ -258,6 +258,28 @@ static void responses_filter_like_coefficients(void **state)
     }
 }
 
+/* Blocks that hold no row are refused. */
+static void short_blocks_are_refused(void **state)
+{
+    (void)state;
+    EACH_BACKEND(t)
+    {
+        struct bench b;
+        filter_t *filter = NULL;
+        if (t == reference) {
+            continue;
+        }
+        bench_start(&b, SAMPLE_F32, 0, 0, 300, 1);
+        b.spec.max_rows = 1;
+        bench_choose(&b, t, FILTER_OVERLAP_SAVE);
+        b.spec.choice.shape.length = 256;
+        assert_int_equal(filter_create(t->backend, &b.spec, &filter), STATUS_USAGE);
+        assert_null(filter);
+        report_clear();
+        bench_end(&b);
+    }
+}
+
 /* Neither where runs are cut nor threads nor layouts change a byte. */
 static void cuts_change_nothing(void **state)
 {
@@ -365,6 +387,7 @@ int main(void)
         cmocka_unit_test(all_formats_agree_with_the_reference),
         cmocka_unit_test(decimated_and_shifted_rows_agree),
         cmocka_unit_test(responses_filter_like_coefficients),
+        cmocka_unit_test(short_blocks_are_refused),
         cmocka_unit_test(cuts_change_nothing),
         cmocka_unit_test(missing_samples_are_zero_and_counted),
     };

@@ -434,12 +434,10 @@ static void opencl_filter_destroy(void *filter)
     clFinish(device->compute);
     LAUNCH_RELEASE(made->kernels[0], made->kernels[1], made->kernels[2]);
     fft_destroy(made->fft);
-    DEVICE_RELEASE(device, made->table, made->factors, made->columns, made->work);
-    free(made->values);
+    DEVICE_RELEASE(device, made->table, made->factors, made->columns, made->work, stage->streams);
     deinterleave_destroy(stage->deinterleave);
-    DEVICE_RELEASE(device, stage->streams);
     stopwatch_free(&stage->watch);
-    free(stage->known);
+    MEMORY_FREE(made->values, stage->known);
 }
 
 /* Samples of a stream that the rows of a run need, unless streams are shifted. */
@@ -454,11 +452,13 @@ static status_t opencl_filter_create(backend_t *backend, void *made)
 {
     struct stage *stage = made;
     const struct filter_spec *spec = &stage->base.spec;
-    struct opencl *opencl = (struct opencl *)backend;
-    device_t *device = opencl->device;
-    stage->opencl = opencl;
+    device_t *device = ((struct opencl *)backend)->device;
+    stage->opencl = (struct opencl *)backend;
     stage->watch.is_on = spec->is_timed;
     stage->way = filter_settle(spec, &device->info, &stage->base.spec.choice.shape);
+    REQUIRE(filter_can(spec, &device->info, &spec->choice.shape), STATUS_USAGE,
+            "a filter of %u taps, decimating by %u, in blocks of %u samples, cannot be on %s",
+            spec->taps, spec->decimate, spec->choice.shape.length, device->info.name);
     TRY(memory_zeroed(spec->nstreams, sizeof *stage->known, "streams", &stage->known));
     TRY(device_allocate(device, spec->nstreams * sizeof *stage->known, "streams", &stage->streams));
     TRY(deinterleave_create(device, &spec->coding, spec->nstreams, filter_samples(spec),
