@@ -3,7 +3,11 @@
  *
  * Data stays in the backend's buffers from the reader to the writer. Blocks may be under way while
  * the host fills the next one's buffers: backend_abilities() say how many sets of buffers keep the
- * backend busy. */
+ * backend busy.
+ *
+ * Nothing here, or in the headers of stages, is collective. One thread at a time calls functions
+ * that take a backend or a stage; others may meanwhile call buffer_get() and buffer_missing() of
+ * buffers that no other thread uses then. */
 #ifndef VOLTMILL_COMPUTE_BACKEND_H
 #define VOLTMILL_COMPUTE_BACKEND_H
 
@@ -15,8 +19,8 @@ typedef struct buffer buffer_t;
 
 /* backend_has_gpu(): returns whether OpenCL finds a GPU; loads its drivers, and forgets the cause
  * (report_clear()) if devices cannot be listed, which counts as none. backend_automatic(): returns
- * the kind that AUTO means with or without a GPU. backend_settle(): returns the kind that AUTO
- * means on this machine (backend_has_gpu()); other kinds unchanged. */
+ * the kind that AUTO means with a GPU, OPENCL, or without, CPU. backend_settle(): returns the kind
+ * that AUTO means on this machine (backend_has_gpu()); other kinds unchanged. */
 int backend_has_gpu(void);
 enum backend_kind backend_automatic(int has_gpu);
 enum backend_kind backend_settle(enum backend_kind kind);
@@ -61,30 +65,32 @@ struct backend_options {
                      what another process builds just then, and cannot run */
 };
 
-/* Restricts drivers to the device that backend_open() will open with these options, if that is
- * known: a rank that is alone on a machine with NVIDIA GPUs takes the first. A driver otherwise
- * opens all visible devices, which takes 0.1 to 0.2 s for each. Sets CUDA_VISIBLE_DEVICES unless it
- * is set. Call while no other thread works, and before any other call of OpenCL. */
+/* Restricts NVIDIA's driver to the device that backend_open() will open with these options, if that
+ * is known: the first, for a rank that is alone (local_size 1) and to which any is right (`device`
+ * NULL or "auto"). The driver otherwise opens all visible devices, which takes 0.1 to 0.2 s for
+ * each. Sets CUDA_VISIBLE_DEVICES unless it is set. Call while no other thread works, and before
+ * any other call of OpenCL. */
 void backend_see_one(const struct backend_options *options);
 
 /* Opens a backend. `kind` is not AUTO; CPU and reference ignore the options. Fails with DEVICE: no
  * such device, it cannot be opened, voltmill was built without OpenCL, VOLTMILL_SIMD names no
- * instruction set (CPU), or memory. backend_close() takes NULL; all that was created on the backend
- * is destroyed before. backend_which() returns its kind. */
+ * instruction set (CPU), or memory. backend_close() frees it, and takes NULL; all that was created
+ * on the backend is destroyed before. backend_which() returns its kind. */
 status_t backend_open(enum backend_kind kind, const struct backend_options *options,
                       backend_t **out);
 void backend_close(backend_t *backend);
 SCOPED_END(backend_close, backend_t *)
 enum backend_kind backend_which(const backend_t *backend);
-/* Returns the number of this machine's best instruction set, from 1 on: the minimum over several
- * machines is one that all have. 0: the backend has no such choice. */
+/* Returns the number of this machine's best instruction set, at most VOLTMILL_SIMD's, from 1 on:
+ * the minimum over several machines is one that all have. 0: the backend has no such choice. */
 uint32_t backend_simd(const backend_t *backend);
-/* Returns the name of the compute device for people: "NVIDIA H200"; "" if there is none. */
+/* Returns the name of the compute device for people, a text of the backend's: "NVIDIA H200"; "" if
+ * there is none. */
 const char *backend_device(const backend_t *backend);
 /* Appends what the speed of choices depends on besides the problem: device, driver and sources, or
  * processor, instruction set and version. No tabs, no line end. Fails with DEVICE (memory). */
 status_t backend_identity(const backend_t *backend, struct text *out);
-/* Returns whether a creation has failed since the last call because the device's memory is full:
+/* Returns whether an allocation has failed since the last call because the device's memory is full:
  * smaller blocks may succeed. */
 int backend_was_full(backend_t *backend);
 
@@ -92,9 +98,9 @@ int backend_was_full(backend_t *backend);
  */
 enum buffer_use { BUFFER_IN, BUFFER_OUT, BUFFER_BETWEEN };
 
-/* Allocates memory of `bytes` bytes that the host can read and write and the backend computes on,
- * aligned to 64 bytes and not zeroed. Fails with DEVICE (memory, of the device too:
- * backend_was_full()). */
+/* Allocates memory of `bytes` >= 0 bytes that the host can read and write and the backend computes
+ * on, aligned to 64 bytes and not zeroed; buffer_destroy() frees it. Fails with DEVICE (memory, of
+ * the device too: backend_was_full()). */
 status_t buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out);
 void buffer_destroy(buffer_t *buffer); /* waits for all work on it; takes NULL */
 SCOPED_END(buffer_destroy, buffer_t *)
@@ -102,18 +108,19 @@ SCOPED_END(buffer_destroy, buffer_t *)
  * `data` must outlive all work on the buffer. OpenCL and the reference return 0, and do nothing.
  * Not while work on the buffer is in flight. */
 int buffer_lend(buffer_t *in, const void *data);
-/* Returns the host's side of a buffer, after waiting for all work on it; on a device, of a
- * BUFFER_IN only for its transfer. Fails with DEVICE if that work has failed. */
+/* Sets *out to the host's side of a buffer, after waiting for all work on it; on a device, of a
+ * BUFFER_IN only for its transfer. A device's BUFFER_BETWEEN is fetched by each call, into memory
+ * that the first one allocates. Fails with DEVICE (that work or the fetch has failed; memory). */
 status_t buffer_get(buffer_t *buffer, void **out);
-/* Sets *out to the missing samples, of all streams, among those that the last channelise_run() or
- * stage_run() from this buffer counted (`counted`). Waits for it. Fails with DEVICE if that work
- * has failed. */
+/* Sets *out to the number of missing samples, of all streams, among those that the last
+ * channelise_run() or stage_run() from this buffer counted (`counted`). Waits for it. Fails with
+ * DEVICE if that work has failed. */
 status_t buffer_missing(buffer_t *in, uint64_t *out);
 
 /* Measures rates in bytes a second: of a copy in the memory that computes (read and written bytes
  * both count; on the host by one thread), and of transfers between host and device, pinned. Upload
  * and download are 0 without a device. Takes two blocks of memory of 128 MiB, of a GPU's up to 1
- * GiB. Fails with DEVICE (memory, or a copy). */
+ * GiB, and frees them. Fails with DEVICE (memory, or a copy). */
 struct backend_rates {
     double copy, upload, download;
 };
@@ -139,20 +146,21 @@ enum device_step {
  * estimate. */
 enum stage_memory { MEMORY_HOST, MEMORY_DEVICE, STAGE_MEMORIES };
 
-/* Any stage but `correlate` (correlate_destroy()), and what else a backend makes (an ingest, a
- * search for peaks, resident rows, a baseline): waits for what is under way, and frees it. Takes
- * NULL. */
+/* Frees any stage but `correlate` (correlate_destroy()), or what else a backend makes (an ingest, a
+ * search for peaks, resident rows, a baseline), after waiting for its work under way. Takes NULL.
+ */
 void stage_destroy(void *stage);
 SCOPED_END_ANY(stage_destroy)
-/* Waits for work in flight, and sets the seconds of each step since the last call, by the device's
- * own clock; zeros if the stage's spec is not timed, or without a device. Fails with DEVICE if that
- * work has failed, or cannot be timed. */
+/* Waits for the stage's work in flight, and sets the seconds of each step since the last call, by
+ * the device's own clock. If the stage's spec is not timed, or without a device, sets zeros at
+ * once. Fails with DEVICE if that work has failed, or cannot be timed. */
 status_t stage_times(void *stage, double seconds[DEVICE_STEPS]);
 
 /* Makes rows of a block of samples (compute/shared/samples.h) by a filter or a synthesis: see
- * compute/filter.h and compute/synthesise.h. Not for other stages. `input` and `run` are copied.
- * May return before the work is done: buffer_get(out) waits. Fails with DEVICE (the device refuses
- * the work, or earlier work failed; memory). */
+ * compute/filter.h and compute/synthesise.h. Not for other stages. `input`, with its offsets, and
+ * `run` are copied. May return before the work is done: buffer_get(out) waits. Fails with DEVICE
+ * (the device refuses the work, a kernel does not build, earlier work failed; memory); the
+ * reference's synthesis also with USAGE, for rows whose spectra have numbers beyond 64 bits. */
 struct sample_input;
 struct stage_run;
 status_t stage_run(void *stage, buffer_t *in, const struct sample_input *input,

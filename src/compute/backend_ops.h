@@ -195,7 +195,8 @@ enum { BACKEND_KINDS = BACKEND_REFERENCE + 1 };
 #ifdef VOLTMILL_OPENCL
 #define IF_OPENCL(ops) (ops)
 extern const struct backend_ops opencl_ops;
-/* backend_begin(); `root` precedes the paths of the kernel's files ("", except in tests). */
+/* Does as backend_begin(), with `root` before the path /sys/module/nvidia/version of Linux's ("",
+ * except in tests). */
 void opencl_begin(const char *root);
 #else
 #define IF_OPENCL(ops) NULL
@@ -215,7 +216,7 @@ status_t host_buffer_create(backend_t *backend, enum buffer_use use, uint64_t by
                             buffer_t **out);
 void host_buffer_destroy(buffer_t *buffer);
 status_t host_buffer_get(buffer_t *buffer, void **out);
-/* Returns its data: for who knows that no thread works on it. */
+/* Returns a buffer's data, without waiting: for who knows that no thread works on it. */
 static inline void *host_data(const buffer_t *buffer)
 {
     return ((const struct host_buffer *)buffer)->data;
@@ -223,8 +224,8 @@ static inline void *host_data(const buffer_t *buffer)
 status_t host_buffer_missing(buffer_t *in, uint64_t *out);
 status_t host_measure(backend_t *backend, struct backend_rates *out);
 
-/* Returns the number of rows of `integrate` spectra that end with one of spectra first .. first +
- * count - 1. */
+/* Returns the number of rows of `integrate` >= 1 spectra, counted from spectrum 0, that end with
+ * one of spectra first .. first + count - 1. */
 uint64_t dumps_finished(uint64_t first, uint64_t count, uint64_t integrate);
 
 #endif

@@ -50,7 +50,8 @@ struct between_spec {
 };
 
 /* Plans the stage; stage_destroy() frees it. Arrays of the spec may be freed afterwards. Fails with
- * DEVICE (memory, of the device too; threads; a kernel that does not build). */
+ * DEVICE (memory, of the device too: backend_was_full(); threads; an instruction set that this
+ * machine lacks). */
 status_t between_create(backend_t *backend, const struct between_spec *spec, between_t **out);
 
 /* Returns the bytes of `memory`, of the host (an upper bound) or of the device (an estimate), that
@@ -58,7 +59,7 @@ status_t between_create(backend_t *backend, const struct between_spec *spec, bet
 uint64_t between_bytes(enum backend_kind kind, const struct between_spec *spec,
                        enum stage_memory memory);
 
-/* Returns the bytes of the spectra that runs leave at most. */
+/* Returns the bytes of the spectra that a run leaves at most. */
 static inline uint64_t between_left_bytes(const struct between_spec *spec)
 {
     return spec->max_spectra * spec->beams * spec->pols * spec->coarse * spec->nchannels * 2 *
@@ -78,14 +79,14 @@ struct beamform_turns {
     const float *beams;    /* [beamform_cells()][beams][stations][coarse][2] from there on */
 };
 
-/* Makes `spectra` spectra, the first of them number `first` of the observation.
+/* Makes `spectra` <= max_spectra spectra, the first of them number `first` of the observation.
  *
  *   in    float [spectra][stations][pols][coarse][nchannels][2]
  *   out   float [spectra][beams][pols][coarse][nchannels][2]
  *
  * `turns` is not NULL. Buffers may be of any use. May return before the work is done: buffer_get()
  * waits; a stage that is run on `out` afterwards by the same backend sees it done. Fails with
- * DEVICE (the device refuses the work, or earlier work failed; memory). */
+ * DEVICE (the device refuses the work, a kernel does not build, earlier work failed; memory). */
 status_t between_run(between_t *between, buffer_t *in, uint64_t first, uint64_t spectra,
                      const struct beamform_turns *turns, buffer_t *out);
 

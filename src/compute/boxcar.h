@@ -40,7 +40,7 @@
 typedef struct boxcar boxcar_t;
 
 /* Creates a search with `threads` >= 1 threads; `boxes` is copied. Fails with DEVICE (memory;
- * VOLTMILL_SIMD names no instruction set). boxcar_destroy() takes NULL. */
+ * VOLTMILL_SIMD names no instruction set). boxcar_destroy() frees it, and takes NULL. */
 status_t boxcar_create(const struct boxes *boxes, uint32_t threads, boxcar_t **out);
 void boxcar_destroy(boxcar_t *boxcar);
 SCOPED_END(boxcar_destroy, boxcar_t *)
@@ -56,7 +56,8 @@ uint64_t boxcar_bytes(const struct boxes *boxes, uint32_t threads);
  *           being all, 0 none; NULL: all. Sums whose share is less than 7/8 of the median count as
  *           the mean: they were scaled up, and so was their noise. The median is that of the
  *           block's noise times, without shares of 0
- *   peaks   [ndms][cells] of the block's times, in cells of PEAK_CELL
+ *   peaks   gets [ndms][cells] of the block's times, in cells of PEAK_CELL, the last one perhaps
+ *           shorter
  *
  * Bursts and interference in less than half of the noise cells do not affect the noise. Without an
  * rms there are no peaks. The result is a pure function of the series: the same for any cut,

@@ -163,7 +163,8 @@ uint32_t channelise_sums(const struct channelise_output *output, uint32_t nstrea
 /* Returns how the stage's samples are stored. */
 struct sample_coding channelise_coding(const struct channelise_spec *spec);
 
-/* Returns the number of samples from which `spectra` spectra are made (dsp/overlap.h). */
+/* Returns the number of samples of a stream from which `spectra` spectra are made (dsp/overlap.h).
+ */
 uint64_t channelise_inputs(const struct channelise_spec *spec, uint64_t spectra);
 
 /* Completes the spec's choice by what belongs to it (a plan of FFTW, which the CPU looks for in the
@@ -177,8 +178,9 @@ status_t channelise_choose(backend_t *backend, const struct channelise_spec *spe
  * item, radices 4 8 8 4)", "avx2, fftw-3.3.10 plan 1f2e3d4c"; nothing if there is no choice. Fails
  * with DEVICE (memory). */
 status_t channelise_words(const struct channelise_choice *choice, struct text *out);
-/* Returns the instruction set that a choice computes with, by the names of VOLTMILL_SIMD: "avx512";
- * "" on devices and without a choice. */
+/* Returns the name of the instruction set that a choice computes with: "avx512", "avx2", else
+ * "sse2", "neon" or "base"; "?" if this machine or this build lacks it; "" on devices and without a
+ * choice. */
 const char *channelise_simd(const struct channelise_choice *choice);
 
 /* Which shapes a tuner may try: all, or the few among which measuring settles what rules do not.
@@ -192,9 +194,10 @@ status_t channelise_candidates(backend_t *backend, const struct channelise_spec 
 
 /* Plans the stage; stage_destroy() frees it. The spec's coefficients may be freed afterwards. A
  * device compiles its kernels, unless the user's cache has them. Fails with DEVICE (memory, of the
- * device too: backend_was_full(); an instruction set that this machine lacks; a plan of FFTW that
- * it cannot use; a kernel that does not build); without a choice in the spec also as
- * channelise_choose(), with USAGE (the requested kernel cannot do the problem). */
+ * device too: backend_was_full(); threads; an instruction set that this machine lacks; a plan of
+ * FFTW that it cannot use; a kernel that does not build, a library's FFT that cannot be used);
+ * without a choice in the spec also as channelise_choose(), with USAGE (the requested kernel cannot
+ * do the problem). */
 status_t channelise_create(backend_t *backend, const struct channelise_spec *spec,
                            channelise_t **out);
 
@@ -206,7 +209,8 @@ const char *channelise_limit(enum backend_kind kind, uint32_t channels);
 uint64_t channelise_bytes(enum backend_kind kind, const struct channelise_spec *spec,
                           enum stage_memory memory);
 
-/* Begins a chunk at this spectrum of the observation, a multiple of every output's `integrate`. */
+/* Begins a chunk at this spectrum of the observation, a multiple of every output's `integrate`. A
+ * failure of the device is the next run's. */
 void channelise_begin(channelise_t *channelise, uint64_t first_spectrum);
 
 /* Gives output `i`, one of few bits, its factors (steps_factors()), [nstreams][nchannels], for the
@@ -215,7 +219,7 @@ void channelise_begin(channelise_t *channelise, uint64_t first_spectrum);
 status_t channelise_scale(channelise_t *channelise, uint32_t i, uint32_t nstreams,
                           const float *factors);
 
-/* Filters, transforms and detects the next `spectra` spectra of `nstreams` streams.
+/* Filters, transforms and detects the next `spectra` <= max_spectra spectra of `nstreams` streams.
  *
  *   in    channelise_inputs() samples, as `input` says
  *   out   one buffer an output, as struct channelise_output says; gets rows[i] rows
@@ -226,17 +230,17 @@ status_t channelise_scale(channelise_t *channelise, uint32_t i, uint32_t nstream
  * of each stream are counted (so that overlaps are not counted twice): buffer_missing(). Results
  * are a pure function of samples and spectrum number: neither blocks, chunks nor threads change a
  * bit. `input` is copied. May return before the work is done: buffer_get() waits. Fails with DEVICE
- * (the device refuses the work, or earlier work failed; memory). Adamek, Novotny, Armour 2016, A
- * polyphase filter for many-core architectures, eqs. 1 and 2. */
+ * (the device refuses the work, a kernel does not build, earlier work failed; memory). Adamek,
+ * Novotny, Armour 2016, A polyphase filter for many-core architectures, eqs. 1 and 2. */
 status_t channelise_run(channelise_t *channelise, buffer_t *in, const struct sample_input *input,
                         uint32_t nstreams, uint64_t spectra, uint64_t counted, buffer_t *const *out,
                         uint64_t *rows);
 
 /* Filters, transforms and detects `spectra` spectra of `nstreams` streams into one buffer an
  * output, and sets `rows`, as channelise_run(), from samples that `first` has just processed: the
- * same buffer, input and streams, and no more samples. They are unpacked and checked once. May
- * return before the work is done. Fails with DEVICE (the device refuses the work, or earlier work
- * failed; memory). */
+ * same buffer, input and streams, and no more samples. They are unpacked and checked once, and
+ * counted for `first`. May return before the work is done. Fails with DEVICE (the device refuses
+ * the work, a kernel does not build, earlier work failed; memory). */
 status_t channelise_run_after(channelise_t *channelise, const channelise_t *first, buffer_t *in,
                               const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
                               buffer_t *const *out, uint64_t *rows);
@@ -246,8 +250,8 @@ status_t channelise_run_after(channelise_t *channelise, const channelise_t *firs
 typedef struct fft_baseline fft_baseline_t;
 /* Allocates `spectra` spectra of one stream, or as many as suffice for a measurement, and plans
  * their transforms (seconds; plans are kept in the user's cache). stage_destroy() frees it. Sets
- * *out to NULL if the backend has no such library on the host. Fails with DEVICE (memory, threads).
- */
+ * *out to NULL if the backend has no such library on the host, and on failure. Fails with DEVICE
+ * (memory, threads, FFTW cannot plan it). */
 status_t fft_baseline_create(backend_t *backend, const struct channelise_spec *spec,
                              uint64_t spectra, fft_baseline_t **out);
 /* Runs each of the library's plans once. Returns the seconds for one spectrum by the fastest. */

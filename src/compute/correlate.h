@@ -29,7 +29,8 @@ uint64_t correlate_row_floats(const struct correlate_spec *spec);
 /* Plans the stage. Pairs and gains of the spec may be freed afterwards. Fails with USAGE: a pair
  * that is none, or is listed twice; pols not 1 or 2; nothing to correlate (0 stations, channels,
  * pairs or spectra a dump); an average that does not divide nchannels; on a device more than 2^31 -
- * 1 channels or spectra; with DEVICE (memory, of the device too; threads; a kernel that does not
+ * 1 channels (of all coarse ones) or spectra of a run; with DEVICE (memory, of the device too:
+ * backend_was_full(); threads; an instruction set that this machine lacks; a kernel that does not
  * build). */
 status_t correlate_create(backend_t *backend, const struct correlate_spec *spec, correlate_t **out);
 void correlate_destroy(correlate_t *correlate); /* takes NULL */
@@ -42,7 +43,7 @@ uint64_t correlate_bytes(enum backend_kind kind, const struct correlate_spec *sp
 /* Begins a chunk at this spectrum of the observation, a multiple of `integrate`. */
 void correlate_begin(correlate_t *correlate, uint64_t first_spectrum);
 
-/* Correlates the next `spectra` spectra, at least one.
+/* Correlates the next `spectra` spectra, 1 to max_spectra.
  *
  *   in      float [spectra][stations][pols][coarse][nchannels][2]   (re, im), finite
  *   turns   float [spectra][stations][coarse][2]   turns at channel 0 (-0.5 .. 0.5), turns per

@@ -157,8 +157,9 @@ int dedisperse_shape_parse(const char *text, struct dedisperse_shape *out)
 
 /* Returns whether the backend can run a shape for this problem, without compiling anything: 1, or 0
  * and a reason (a constant text). *cost is what its model expects, in seconds, for comparison only;
- * infinite with 0. Where memory is short, returns 0, and this thread's recorded cause may be
- * cleared, or one recorded. */
+ * infinite with 0, and on the CPU of a tree that would be brute force after all. Where memory is
+ * short, returns 0, on the CPU 1 with an infinite cost; then this thread's recorded cause is
+ * cleared. */
 int dedisperse_shape_fits(backend_t *backend, const struct dedisperse_spec *spec,
                           const struct dedisperse_shape *shape, double *cost, const char **why);
 

@@ -49,10 +49,11 @@ struct ingest_ops {
      * block. */
     void (*put)(ingest_t *ingest, uint32_t thread, buffer_t *in, uint64_t at, uint64_t bytes);
     /* Sends pieces that were put, and frees those that have arrived; returns after a while. Fails
-     * with DEVICE. */
+     * with DEVICE if a transfer does, after stop(). */
     status_t (*carry)(ingest_t *ingest);
     /* Sends what is left. If the block is whole, the next stage that is run on the buffer finds it
-     * there, and waits for it; else the host fills the buffer once more. Fails with DEVICE. */
+     * there, and waits for it; else the host fills the buffer once more. Fails with DEVICE (a
+     * transfer, memory), after stop(). */
     status_t (*end)(ingest_t *ingest, buffer_t *in, int is_whole);
     /* Ends carrying: threads that wait for a free piece fail. */
     void (*stop)(ingest_t *ingest);
@@ -76,7 +77,7 @@ enum { PEAKS_MOST_WIDTH = 256 };
  * the host's threads must search: the backend computes in the host's memory, the device has no
  * double precision, too little local memory or too small work-groups, or boxes are wider than
  * PEAKS_MOST_WIDTH; and on failure. `is_timed`: stage_times() will be called. Fails with DEVICE
- * (memory, a kernel that does not build). */
+ * (memory, of the device too; a kernel that does not build). */
 status_t peaks_create(backend_t *backend, const struct boxes *boxes, int is_timed, peaks_t **out);
 
 struct peaks_rows {
@@ -97,7 +98,8 @@ struct peaks_ops {
      *           multiples of four
      *   out     struct peak [blocks][nseries][cells of the block]
      *
-     * May return before the work is done: buffer_get() of `out` waits. Fails with DEVICE. */
+     * May return before the work is done: buffer_get() of `out` waits. Fails with DEVICE (the
+     * device refuses the work, earlier work failed; memory). */
     status_t (*run)(peaks_t *peaks, buffer_t *rows, const struct peaks_rows *of, uint64_t first,
                     uint64_t end, buffer_t *out);
 };
@@ -132,7 +134,8 @@ struct resident_rows_ops {
     status_t (*create)(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
                        resident_rows_t **out);
     /* Keeps rows first_row .. first_row + count - 1, which the last run of a stage puts at the
-     * front of `out`. Rows that do not fit are not kept, which is no failure. Fails with DEVICE. */
+     * front of `out`. Rows that do not fit are not kept, which is no failure. Fails with DEVICE
+     * (the device refuses the work, memory of the host). */
     status_t (*keep)(resident_rows_t *rows, buffer_t *out, uint64_t first_row, uint64_t count);
     /* Gives all rows up, and their memory back. Returns whether there were any. */
     int (*clear)(resident_rows_t *rows);
@@ -142,10 +145,11 @@ struct resident_rows_ops {
                  uint64_t count);
     /* Copies them to byte `at` of the device's side of `in`: float [count][nchannels]. Returns
      * before it is done; a stage with is_there (struct dedisperse_input) finds them. Fails with
-     * DEVICE. */
+     * DEVICE (the device refuses the work, a kernel does not build, memory). */
     status_t (*fetch)(resident_rows_t *rows, const struct resident_rows_sums *sums, uint64_t first,
                       uint64_t count, buffer_t *in, uint64_t at);
-    /* Writes zeros there instead. Fails with DEVICE. */
+    /* Writes zeros there instead; `at` and `bytes` are multiples of 4. Fails with DEVICE if the
+     * device refuses the work. */
     status_t (*blank)(resident_rows_t *rows, buffer_t *in, uint64_t at, uint64_t bytes);
 };
 

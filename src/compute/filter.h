@@ -95,7 +95,7 @@ struct filter_spec {
 
 typedef struct filter filter_t;
 
-/* Returns the bytes of the coefficients; 0: responses. */
+/* Returns the bytes of the spec's coefficients, doubles; 0: responses. */
 size_t filter_coeff_bytes(const struct filter_spec *spec);
 
 /* Returns the rows that are made together: an overlap-save block's, two blocks' if rows are real,
@@ -106,13 +106,14 @@ uint64_t filter_grain(const struct filter_spec *spec);
  * lists the most promising shapes to measure, best guess first; free() returns them. Fail with
  * USAGE if the requested method cannot do the problem (responses have no direct form; too many taps
  * or too much decimation for the longest transform), or with DEVICE (memory, or a backend that this
- * build lacks). */
+ * build lacks); outputs are unchanged then. */
 status_t filter_choose(enum backend_kind kind, const struct filter_spec *spec,
                        struct filter_choice *out);
 status_t filter_candidates(backend_t *backend, const struct filter_spec *spec,
                            struct filter_shape **out, uint32_t *count);
 /* Appends the parts of a choice that affect rounding: "direct avx2", "overlap-save (8192, fftw),
- * avx2", "overlap-save (8192, fused)"; nothing without a choice. Fails with DEVICE (memory). */
+ * avx2", "direct (local)", "overlap-save (8192, fused)"; nothing without a choice, or of the
+ * reference. Fails with DEVICE (memory). */
 status_t filter_words(const struct filter_choice *choice, struct text *out);
 
 /* Plans the stage: choice made, or AUTO: by rule; stage_destroy() frees it. Coefficients may be

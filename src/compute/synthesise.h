@@ -70,8 +70,8 @@ struct synthesise_spec {
 
 /* synthesise_choose(): makes the choice by rule, whatever the spec's is, completed by what belongs
  * to it (a plan of FFTW, as channelise_choose()). `out` may be the spec's own. synthesise_words():
- * appends the parts of a choice that affect rounding; nothing without a choice. Fail with DEVICE
- * (memory). */
+ * appends the parts of a choice that affect rounding ("avx2, fftw-3.3.10 plan 1f2e3d4c", "vkfft");
+ * nothing without a choice, or of the reference. Fail with DEVICE (memory). */
 status_t synthesise_choose(backend_t *backend, const struct synthesise_spec *spec,
                            struct synthesise_choice *out);
 status_t synthesise_words(const struct synthesise_choice *choice, struct text *out);
@@ -79,8 +79,8 @@ status_t synthesise_words(const struct synthesise_choice *choice, struct text *o
 /* Plans the stage by the spec's choice, or by rule if there is none (AUTO); stage_destroy() frees
  * it. The coefficients may be freed afterwards. Fails with USAGE: a backend that has no synthesis,
  * or its limit (synthesise_limit()); with DEVICE (memory, of the device too: backend_was_full();
- * threads; a plan of FFTW or an instruction set that this machine cannot use; a kernel that does
- * not build). */
+ * threads; a plan of FFTW, an instruction set or a shape that this machine cannot use; a kernel
+ * that does not build, a library's FFT that cannot be used). */
 status_t synthesise_create(backend_t *backend, const struct synthesise_spec *spec,
                            synthesise_t **out);
 

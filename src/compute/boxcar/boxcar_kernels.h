@@ -43,8 +43,8 @@ struct boxcar_kernels {
     void (*level)(const float *x, uint64_t count, float mean, float *y);
     /* most[l], l < BOXCAR_LEVELS: the maximum sum over boxes of 1 << l times of y, as level() makes
      * it of x [times]. The boxes begin in the first `starts` times, a multiple of PEAK_CELL, at the
-     * steps of that width, and end within x; -INFINITY if there are none. `sums` is work space,
-     * [starts + widths + BOXCAR_BEHIND]. */
+     * steps of that width, and end within x; -INFINITY if there are none. Those wider than `widths`
+     * (struct boxes) are of no use. `sums` is work space, [starts + widths + BOXCAR_BEHIND]. */
     void (*most)(const float *x, uint64_t times, float mean, uint64_t starts, uint32_t widths,
                  float *sums, float *most);
 };

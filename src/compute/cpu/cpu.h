@@ -37,8 +37,9 @@ extern const struct fft_baseline_ops cpu_fft_baseline;
 void cpu_processor(char *out, size_t room);
 
 /* Specifications and choices number instruction sets from 1 on. cpu_simd(): returns `simd`, for 0
- * the number of this machine's best. cpu_simd_kernels(): returns the kernels of a number; NULL for
- * 0, or if this machine or this build lacks it. cpu_simd_name(): returns their name, or "?". */
+ * the number of this machine's best (simd_best()). cpu_simd_kernels(): returns the kernels of a
+ * number; NULL for 0, or if this machine or this build lacks it. cpu_simd_name(): returns their
+ * name ("avx2", "sse2"), or "?" without kernels. */
 uint32_t cpu_simd(uint32_t simd);
 const struct cpu_kernels *cpu_simd_kernels(uint32_t simd);
 const char *cpu_simd_name(uint32_t simd);
@@ -49,8 +50,8 @@ const char *cpu_simd_name(uint32_t simd);
 status_t cpu_pool(struct cpu_backend *backend, uint32_t threads, pool_t **out);
 
 /* Waits for block `before` of the pool, whose slot the next block takes, and for all work on `in`
- * and `out`. Sets the pointers at `from` and `to` to their host data. Fails with DEVICE as
- * buffer_get(). */
+ * and `out`. Sets the pointers at `from` and `to` to their host data. Returns the status of
+ * buffer_get(), which is OK for buffers of this backend. */
 status_t cpu_begin(pool_t *pool, uint64_t before, buffer_t *in, void *from, buffer_t *out,
                    void *to);
 /* Notes that this block of the pool is the last that works on a buffer. */
@@ -63,7 +64,8 @@ uint64_t cpu_submit(pool_t *pool, const struct pool_block *block, buffer_t *in, 
 void cpu_settle(pool_t *pool, uint64_t number);
 
 /* Returns whether samples of `count` streams are neighbours, in the order of the streams: parts at
- * offsets re[i] and im[i] (bytes, [count]), each sample `bytes` long with both parts. */
+ * offsets re[i] and im[i] (bytes, [count]), each sample `bytes` long with both parts; im[i] is
+ * re[i], or half a sample after it. */
 int cpu_are_beside(const size_t *re, const size_t *im, uint32_t count, size_t bytes);
 
 #endif

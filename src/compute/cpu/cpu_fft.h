@@ -32,17 +32,18 @@ struct cpu_fft_shape cpu_fft_shape(size_t points, int is_complex);
  * transforms: PATIENT from 2^19 on, MEASURE from 2^16 on, else ESTIMATE. */
 enum fft_planning cpu_fft_effort(enum fft_planning planning, uint64_t count);
 
-/* Finds FFTW's wisdom for the fastest plans of `count` shapes that this effort finds, within about
- * 20 s, and keeps it in the user's cache, or reads it from there. Sets "" for ESTIMATE, which
- * chooses by rule, if it does not fit into `room` bytes, if no plan was found in time, and on
- * failure. Fails with DEVICE (memory). */
+/* Finds FFTW's wisdom for the fastest plans of `count` shapes that this effort (not AUTO) finds,
+ * within about 20 s, and keeps it in the user's cache, or reads it from there. Sets "" for
+ * ESTIMATE, which chooses by rule, if it does not fit into `room` bytes, if no plan was found in
+ * time, and on failure. Fails with DEVICE (memory). */
 status_t cpu_fft_wisdom(const struct cpu_fft_shape *shapes, size_t count, enum fft_planning effort,
                         char *out, size_t room);
 
 typedef struct cpu_fft cpu_fft_t;
 
 /* Creates a transform by this wisdom, which may contain other shapes, too, or by rule if it is "".
- * Fails with DEVICE if this machine cannot use it, or lacks memory. */
+ * Fails with DEVICE if this machine cannot use it, FFTW cannot plan the shape, or for want of
+ * memory, and leaves *out unchanged. */
 status_t cpu_fft_create(const struct cpu_fft_shape *shape, const char *wisdom, cpu_fft_t **out);
 void cpu_fft_destroy(cpu_fft_t *transform); /* takes NULL */
 SCOPED_END(cpu_fft_destroy, cpu_fft_t *)

@@ -70,7 +70,7 @@ static void transpose(const float *from, size_t from_stride, size_t rows, size_t
     }
 }
 
-/* Returns the products of LANES / 2 pairs (re, im). */
+/* Returns the products of LANES / 2 pairs (re, im), pair by pair. */
 static inline lanes_t multiply_pairs(lanes_t x, lanes_t w)
 {
     const lanes_t signs = -(lanes_t){EACH_LANE(ONE_AND, -1)};

@@ -22,6 +22,7 @@ INLINE void side_transpose(lanes_t x[2 * LANES])
 #endif
 }
 
+/* Return a + b, a - b. */
 INLINE struct lanes_pair side_add(struct lanes_pair a, struct lanes_pair b)
 {
     return (struct lanes_pair){a.re + b.re, a.im + b.im};
@@ -32,7 +33,7 @@ INLINE struct lanes_pair side_subtract(struct lanes_pair a, struct lanes_pair b)
     return (struct lanes_pair){a.re - b.re, a.im - b.im};
 }
 
-/* a - i b, a + i b */
+/* Return a - i b, a + i b. */
 INLINE struct lanes_pair side_turn_down(struct lanes_pair a, struct lanes_pair b)
 {
     return (struct lanes_pair){a.re + b.im, a.im - b.re};
@@ -43,7 +44,7 @@ INLINE struct lanes_pair side_turn_up(struct lanes_pair a, struct lanes_pair b)
     return (struct lanes_pair){a.re - b.im, a.im + b.re};
 }
 
-/* Bins 0 to 3 of four numbers. */
+/* Computes bins 0 to 3 of four numbers, forward and unscaled, as all here. */
 INLINE void side_four(const struct lanes_pair *x, struct lanes_pair out[4])
 {
     struct lanes_pair a = side_add(x[0], x[2]);
@@ -56,8 +57,8 @@ INLINE void side_four(const struct lanes_pair *x, struct lanes_pair out[4])
     out[3] = side_turn_up(b, d);
 }
 
-/* Transform of eight points: even bins are those of sums of points four apart, odd bins those of
- * rotated differences. */
+/* Computes bins 0 to 7 of eight numbers: even bins are those of sums of points four apart, odd bins
+ * those of rotated differences. */
 INLINE void side_eight(const struct lanes_pair x[8], struct lanes_pair out[8])
 {
     const float half = 0.70710678118654752440F;
@@ -92,7 +93,9 @@ INLINE void side_transform(const struct lanes_pair x[8], const int radix, struct
     }
 }
 
-/* A stage that is not the last. The first takes pairs from rows `stride` floats apart. */
+/* Runs a stage of `radix` 4 or 8, not the last, in place in `work`. With `pairs` (the first stage;
+ * else NULL) it reads its numbers there: LANES pairs of each of [points] rows, `stride` floats
+ * apart. */
 INLINE void side_stage(const struct side_fft *fft, const struct side_stage *stage,
                        const float *pairs, size_t stride, float *work, const int radix)
 {
@@ -122,7 +125,7 @@ INLINE void side_stage(const struct side_fft *fft, const struct side_stage *stag
     }
 }
 
-/* All stages but the last. */
+/* Runs all stages but the last, the first as side_stage() with `pairs`. */
 static void side_begin(const struct side_fft *fft, const float *pairs, size_t stride, float *work)
 {
     for (size_t i = 0; i + 1 < fft->nstages; i++) {
@@ -194,8 +197,8 @@ INLINE void side_end(const struct side_fft *fft, float *work, const struct side_
     }
 }
 
-/* LANES bins from k on of LANES columns, from column `first` of FINE_COLUMNS on, times their
- * factors, and transposed. */
+/* Multiplies LANES bins from k on of LANES columns, from column `first` of FINE_COLUMNS on, by
+ * their factors, transposes them, and stores them in their block of c->to. */
 INLINE void side_turn_bins(const struct side_columns *c, size_t first, size_t k)
 {
     lanes_t re[2 * LANES];

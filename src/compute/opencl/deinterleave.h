@@ -75,7 +75,7 @@ uint64_t deinterleave_extent(const struct sample_coding *coding, const struct sa
  * nothing is done if none can be missing; else memory of `d`, valid until the next run. Streams
  * begin at s * *stride bytes into *out, a multiple of 16 (0 for one stream in order). *is_left:
  * missing samples have not been searched for; may be NULL, and is set only if samples are in order.
- * Fails with DEVICE (the device refuses the work, memory). */
+ * Fails with DEVICE (the device refuses the work, memory, a kernel that does not build). */
 status_t deinterleave_run(deinterleave_t *d, struct stopwatch *watch,
                           const struct deinterleave_block *block, cl_mem *out, uint64_t *stride,
                           int *is_left);

@@ -33,8 +33,8 @@ SCOPED_END(fft_destroy, fft_t *)
 /* Enqueues transforms first .. first + count - 1 of `data`, which is no sub-buffer; others are not
  * touched. `count` may exceed `most`. Fastest for count == most and for starts where a sub-buffer
  * may begin; a count that was not seen before may plan anew. `data` may have more than 2^32 points
- * or bytes. The watch (may be NULL) counts it as STEP_TRANSFORM. Fails with DEVICE (the device
- * refuses the work, memory). */
+ * or bytes. The watch (may be NULL) counts it as STEP_TRANSFORM. Fails with DEVICE (the library, a
+ * plan for a new count included; the device refuses the work; memory). */
 status_t fft_run(fft_t *fft, struct stopwatch *watch, cl_mem data, uint64_t first, uint64_t count);
 
 /* A library: plans of fixed batches, from the start of a buffer. */

@@ -53,10 +53,11 @@ struct filter_way {
     /* Completes a shape that can: numbers that are 0, and those that this way fixes. A pure
      * function of the spec. */
     void (*settle)(const struct filter_spec *spec, struct filter_shape *shape);
-    /* Fills in the members after `spec`, which the caller frees in any case. Fails with DEVICE. */
+    /* Fills in the members after `spec`, which the caller frees in any case. Fails with DEVICE
+     * (memory, of the device too; a kernel that does not build; a library's FFT). */
     status_t (*create)(struct filter_made *made);
     /* Enqueues a run of >= 1 rows in device->compute; steps are STEP_FILTER and STEP_TRANSFORM.
-     * Fails with DEVICE. */
+     * Fails with DEVICE (the device refuses the work, memory). */
     status_t (*run)(const struct filter_made *made, struct stopwatch *watch,
                     const struct filter_block *block);
     /* Device memory of tables and workspace, about; choice.shape is settled. NULL: none. */

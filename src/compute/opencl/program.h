@@ -30,8 +30,8 @@ status_t stopwatch_begin(struct stopwatch *watch, const device_t *device, cl_com
 
 status_t stopwatch_end(struct stopwatch *watch, const device_t *device, cl_command_queue queue);
 
-/* Waits for all events, sets the sums in seconds since the last call, and forgets the events. Fails
- * with DEVICE if a command failed or has no times. */
+/* Waits for all events, sets the sums in seconds since the last call (0: none), and forgets the
+ * events, also on failure. Fails with DEVICE if a command failed or has no times. */
 status_t stopwatch_collect(struct stopwatch *watch, const device_t *device,
                            double seconds[DEVICE_STEPS]);
 
@@ -88,8 +88,8 @@ const char *program_source(enum program_source source);
  * the binary from the cache (key: device, platform, driver, text, options). Many ranks may do so at
  * once: one builds, and others wait for it, 30 s at most. A stale or corrupt entry is built anew; a
  * cache that cannot be written is ignored. `what` names the text in messages. The caller releases
- * *out. Fails with DEVICE if it does not compile (the message contains the build log), or for want
- * of memory. */
+ * *out, which is unchanged on failure. Fails with DEVICE if it does not compile (the message
+ * contains the build log) or the driver fails otherwise, or for want of memory. */
 status_t program_build_text(const device_t *device, const char *what, const char *text,
                             const char *options, cl_program *out);
 

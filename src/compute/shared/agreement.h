@@ -33,18 +33,20 @@ struct agreement_whole {
     double mean, most, mean_square; /* of |Y|^2, or of its sums */
 };
 
-/* Compares a row of spectra, of power, or of its squares; `whole` is NULL if it has all channels,
- * and ignored for squares. Equal infinities do not differ, nor do two NaN.
+/* Compares a row of spectra, of power, or of its squares, and adds the result to *agreement, as all
+ * these functions do; `whole` is NULL if it has all channels, and ignored for squares. Equal
+ * infinities do not differ, nor do two NaN.
  *
- *   spectra   float [channels][2]
+ *   spectra   float [channels][2]; `integrate` is ignored
  *   power     float [channels], each the sum over `integrate` spectra; squares likewise */
 void agreement_row(struct agreement *agreement, enum quantity quantity, const float *found,
                    const float *expected, uint64_t channels, uint64_t integrate,
                    const struct agreement_whole *whole);
 
 /* Compare the four sums of a coherency over `integrate` spectra, `stride` floats from one to the
- * next: |A|^2, |B|^2, Re A B*, Im A B*, each [channels]; `whole` [2]: of |A|^2 and of |B|^2.
- * agreement_stokes() compares I, Q, U, V likewise; `whole`: of I. */
+ * next: |A|^2, |B|^2, Re A B*, Im A B*, each [channels]; `whole` [2]: of |A|^2 and of |B|^2; NULL:
+ * all channels are there. agreement_stokes() compares I, Q, U, V likewise; `whole`: of I, or NULL.
+ */
 void agreement_coherency(struct agreement *agreement, const float *found, const float *expected,
                          uint64_t stride, uint64_t channels, uint64_t integrate,
                          const struct agreement_whole *whole);
@@ -52,8 +54,9 @@ void agreement_stokes(struct agreement *agreement, const float *found, const flo
                       uint64_t stride, uint64_t channels, uint64_t integrate,
                       const struct agreement_whole *whole);
 
-/* Compares a line of visibilities, the means of A B*, `stride` floats from one to the next, each
- * (re, im); `whole`, not NULL: of sqrt(|A|^2 |B|^2), to which errors are relative. */
+/* Compares a line of visibilities, the means of A B*, of `channels` channels, `stride` floats from
+ * one to the next, each (re, im); `whole`, not NULL: of sqrt(|A|^2 |B|^2), to which errors are
+ * relative. */
 void agreement_visibilities(struct agreement *agreement, const float *found, const float *expected,
                             uint64_t stride, uint64_t channels,
                             const struct agreement_whole *whole);
@@ -64,13 +67,13 @@ void agreement_visibilities(struct agreement *agreement, const float *found, con
 void agreement_sums(struct agreement *agreement, const float *found, const float *expected,
                     uint64_t count, double terms);
 
-/* Returns the rms of all errors, relative. */
+/* Returns the rms of all errors, relative to that of all numbers; 0 without errors. */
 double agreement_rms(const struct agreement *agreement);
 
-/* Returns the worst error of all. */
+/* Returns the worst error of all, in the unit of struct agreement's `worst`; it may be infinite. */
 double agreement_worst(const struct agreement *agreement);
 
-/* Return the limits of both errors, and whether both are met. */
+/* Return the limits of both errors, in their units, and whether both are met. */
 double agreement_most_rms(const struct agreement *agreement);
 double agreement_most_worst(const struct agreement *agreement);
 int agreement_holds(const struct agreement *agreement);

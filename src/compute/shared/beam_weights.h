@@ -10,8 +10,8 @@ uint64_t beam_most_cells(const struct between_spec *spec);
 size_t beam_station_turns(const struct between_spec *spec);
 size_t beam_cell_turns(const struct between_spec *spec);
 
-/* Computes the weight of a beam times the gain, of channel `series` of a station: counted over
- * [pols][coarse][nchannels]. */
+/* Computes the weight (re, im) of a beam times the gain, of channel `series` of a station: counted
+ * over [pols][coarse][nchannels]. */
 void beam_weight(const struct between_spec *spec, uint32_t beam, uint32_t station, size_t series,
                  double out[2]);
 

@@ -13,8 +13,8 @@ struct clipped {
     uint32_t nstreams, nchannels;
 };
 
-/* Sets the counts in output i's buffer `rows` to zero, for a run of `spectra` spectra from number
- * `first` of the observation on. Returns their places in it. */
+/* Sets the counts in the buffer `rows` of output i, one of few bits, to zero, for a run of
+ * `spectra` spectra from number `first` of the observation on. Returns their places in it. */
 static inline struct clipped clipped_begin(const struct channelise_spec *spec, uint32_t i,
                                            uint32_t nstreams, uint64_t first, uint64_t spectra,
                                            void *rows)
@@ -30,7 +30,8 @@ static inline struct clipped clipped_begin(const struct channelise_spec *spec, u
     return clipped;
 }
 
-/* The counts of a stream in the block of spectrum s of the run, [nchannels][2]. */
+/* Returns the counts of a stream in the block of spectrum s (from 0 on) of the run, [nchannels][2].
+ */
 static inline uint32_t *clipped_line(const struct clipped *clipped, uint32_t stream, uint64_t s)
 {
     uint64_t block =

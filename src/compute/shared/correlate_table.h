@@ -16,14 +16,14 @@ static inline uint32_t correlate_product(uint32_t p, uint32_t q)
     return p == q ? p : 2 + p;
 }
 
-/* Returns the end of the tile of a dump that spectrum `at` is in: tiles are CORRELATE_TILE grains,
- * counted from the grain in which the dump begins, and end with the dump. */
+/* Returns the spectrum after the last one of the tile of a dump that spectrum `at` is in: tiles are
+ * CORRELATE_TILE grains, counted from the grain in which the dump begins, and end with the dump. */
 uint64_t correlate_tile_end(uint64_t at, uint64_t integrate);
 /* Returns whether a dump may have more than one tile. */
 int correlate_has_tiles(uint64_t integrate);
 
 /* Sets *out to the numbers of pairs, [stations][stations]: of stations a <= b at [a][b], -1 where
- * there is none; free() returns it. Fails with DEVICE (memory). */
+ * there is none; free() returns it. Fails with DEVICE (memory), and leaves *out unchanged. */
 status_t correlate_lookup(const struct correlate_spec *spec, int32_t **out);
 
 /* A block of `rows` inputs beside one of `columns`: inputs a * rows + i times b * columns + j
@@ -38,8 +38,9 @@ struct correlate_blocks {
     uint32_t count;
 };
 
-/* Lists the blocks that contain pairs of `lookup` (correlate_lookup()): sets list and count of
- * `out`, by its other numbers. free() returns the list. Fails with DEVICE (memory). */
+/* Lists the blocks that contain pairs of different stations in `lookup` (correlate_lookup()): sets
+ * list (NULL: none) and count of `out`, by its other numbers. free() returns the list. Fails with
+ * DEVICE (memory), and leaves *out unchanged. */
 status_t correlate_blocks(const struct correlate_spec *spec, const int32_t *lookup,
                           struct correlate_blocks *out);
 

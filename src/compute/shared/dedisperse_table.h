@@ -20,8 +20,8 @@ struct dedisperse_table {
 status_t dedisperse_table_create(const struct dedisperse_spec *spec, struct dedisperse_table *out);
 void dedisperse_table_free(struct dedisperse_table *table); /* leaves {0} */
 
-/* Returns out[dm][t] of dedisperse_run(), channel by channel in double; `in` is the samples'
- * data. */
+/* Returns out[dm][t] of dedisperse_run(), added up channel by channel in double; `in` is the first
+ * byte of the buffer. */
 float dedisperse_formula(const struct dedisperse_spec *spec, const struct dedisperse_input *input,
                          const void *in, uint32_t dm, uint64_t t);
 

@@ -16,7 +16,7 @@ uint32_t filter_table_of(const struct filter_spec *spec, uint32_t stream);
  *   out    float [responses][length][2] (re, im); free() returns it
  *
  * `length` is at least T. spec->threads threads make responses side by side. Not for several
- * threads at once. Fails with DEVICE (memory). */
+ * threads at once. Fails with DEVICE (memory, FFTW cannot plan it), and leaves *out unchanged. */
 status_t filter_table_create(const struct filter_spec *spec, uint32_t length, const uint32_t *place,
                              float (**out)[2]);
 

@@ -12,7 +12,7 @@
 
 enum { GRAIN = 16 };
 
-/* Returns the maximum number of grains that `count` spectra can touch. */
+/* Returns an upper bound of the grains that `count` spectra touch, in dumps of `integrate` >= 1. */
 static inline uint64_t grain_most(uint64_t count, uint64_t integrate)
 {
     return count / GRAIN + count / integrate + 3;

@@ -27,13 +27,14 @@ struct sample_input {
     size_t step;
 };
 
-/* Converts sample n of a stream to volts: real and imaginary part. `in`: the buffer's first byte,
- * here and below. Returns 1; 0 for a missing sample (NaN, infinite, the missing value), which gives
- * 0 V. */
+/* Converts sample n of a stream to volts: real and imaginary part (0 of real samples). `in`: the
+ * buffer's first byte, here and below. Returns 1; 0 for a missing sample (NaN, infinite, the
+ * missing value), which gives 0 V. */
 int sample_volts(const struct sample_coding *coding, const char *in,
                  const struct sample_input *input, uint32_t stream, size_t n, double volts[2]);
 
-/* Returns the missing ones among samples first .. first + count - 1 of some streams. */
+/* Returns the number of missing ones among samples first .. first + count - 1 of streams 0 ..
+ * nstreams - 1 together. */
 uint64_t samples_missing(const struct sample_coding *coding, const char *in,
                          const struct sample_input *input, uint32_t nstreams, uint64_t first,
                          uint64_t count);

@@ -19,9 +19,9 @@ enum {
 typedef struct cpu_tree cpu_tree_t;
 
 /* Creates the tree of brute force's table, cut as `shape` says: group, dm_out, time_out (strips of
- * sums). Sets *out to NULL if so few delays repeat that the tree's tables would be larger than
- * brute force's: brute force then takes the same sums. The table must outlive it. Fails with DEVICE
- * (memory). */
+ * sums). Sets *out to NULL on failure, and if so few delays repeat that the tree's tables would be
+ * larger than brute force's: brute force then takes the same sums. The table must outlive it. Fails
+ * with DEVICE (memory). */
 status_t cpu_tree_create(const struct dedisperse_table *table, enum series_format format,
                          const struct dedisperse_shape *shape, const struct strip_kernels *kernels,
                          cpu_tree_t **out);

@@ -62,11 +62,12 @@ struct strip_kernel {
      * (from[2][t] + from[3][t]), of sums of them from[0][t] + from[1][t]. Up to 64 bytes after each
      * may be read. */
     void (*join)(const void *const from[4], size_t count, void *to);
-    /* Adds rows[0][t + starts[0]] + ... to the totals of a strip. Of 16 bits and of floats, totals
-     * are made of parts: `sums` keeps those of a part until it ends. */
+    /* Adds `count` rows, which begin at samples starts[k] of `rows`, to the totals of a strip, as
+     * flush() has them. `part`: flags. Of 16 bits and of floats, totals are made of parts: `sums`
+     * keeps those of a part until it ends. */
     void (*total)(const char *rows, const uint32_t *starts, uint32_t count, unsigned part,
                   void *sums, void *total);
-    /* Copies past the caches, to be waited for by a lock. */
+    /* Copies `count` floats past the caches, to be waited for by a lock. */
     void (*stream)(const void *from, size_t count, float *out);
 };
 

@@ -7,8 +7,9 @@
 
 enum { HOP_BLOCKS = 4 /* that are summed side by side: additions need not wait for each other */ };
 
-/* Sums `taps` taps of `count` blocks of LANES columns. `count` and `parts` (2: complex) are
- * constants where this is inlined. */
+/* Sums `taps` taps of `count` <= HOP_BLOCKS blocks of LANES columns, into sum [count][parts].
+ * Strides are floats from a tap to the next. `count` and `parts` (2: complex) are constants where
+ * this is inlined. */
 INLINE void hop_sum_taps(const float *window, size_t window_stride, const float *coeff,
                          size_t coeff_stride, size_t taps, const int count, const int parts,
                          lanes_t *sum)

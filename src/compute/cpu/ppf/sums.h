@@ -25,8 +25,9 @@ uint64_t grain_index(uint64_t first, uint64_t at, uint64_t integrate);
  * *grain is unchanged. */
 int sums_begins(const sums_t *sums, uint64_t first, uint64_t number, size_t *grain);
 
-/* Returns whether all spectra of a dump are in the block and in one grain. They are then summed in
- * its row, and sums_finish() has nothing to do. */
+/* Returns whether `integrate` divides GRAIN and all spectra of dump number `dump` are in the block,
+ * of `spectra` spectra from `first` on. They are then summed in its row, and sums_finish() has
+ * nothing to do. */
 int sums_is_row(const sums_t *sums, uint64_t first, uint64_t spectra, uint64_t dump);
 
 /* A block whose grains are complete. */

@@ -4,8 +4,9 @@
 
 #include "compute/opencl/dedisperse/dedisperse_shape.h"
 
-/* Returns whether a shape fits the problem and the device: 1, or 0 and the reason in *why. For a
- * tree, only some tiles of DMs are examined: tree_tables_create() may find that others do not fit.
+/* Returns whether a shape fits the problem and the device: 1 (*why is NULL), or 0 and the reason in
+ * *why, a constant text, "out of memory" among them (report_cause() is cleared). For a tree, only
+ * some tiles of DMs are examined: tree_tables_create() may find that others do not fit.
  * *cost: seconds by a model, for comparison only; INFINITY if it does not fit. *known: {0}, or
  * spans of an earlier shape for the same problem; becomes those of a shape that fits. */
 int dedisperse_space_fits(const struct dedisperse_shape_problem *problem,

@@ -9,7 +9,8 @@
 typedef struct ppf ppf_t;
 
 /* Creates the filter bank. `choice` is made (not AUTO). Copies the spec, and its coefficients to
- * the device. Fails with DEVICE: memory, or a kernel that does not build. */
+ * the device. Fails with DEVICE: memory, a kernel that does not build, a library's FFT that does
+ * not do the length. */
 status_t ppf_create(device_t *device, const struct channelise_spec *spec,
                     const struct channelise_choice *choice, ppf_t **out);
 
@@ -17,7 +18,8 @@ status_t ppf_create(device_t *device, const struct channelise_spec *spec,
 void ppf_destroy(ppf_t *bank);
 SCOPED_END(ppf_destroy, ppf_t *)
 
-/* Begins a chunk: nothing is carried over. Fails with DEVICE if the device refuses the work. */
+/* Begins a chunk at this spectrum of the observation: nothing is carried over. Fails with DEVICE if
+ * the device refuses the work. */
 status_t ppf_begin(ppf_t *bank, uint64_t first_spectrum);
 
 /* Gives output i, one of few bits, its factors, [nstreams][nchannels]. Copies them, after the work
@@ -28,7 +30,8 @@ status_t ppf_scale(ppf_t *bank, uint32_t i, uint32_t nstreams, const float *fact
  * missing. */
 int ppf_looks(const ppf_t *bank);
 
-/* Counter for the missing samples among the first `counted` raw spectra: deinterleave_found(). */
+/* Counter for the missing samples among the first `counted` raw spectra (P samples each) of each
+ * stream: deinterleave_found(). `counted` 0: nothing is counted. */
 struct ppf_look {
     cl_mem found;
     uint64_t counted;

@@ -17,7 +17,8 @@ void hop_options(const struct channelise_spec *spec, struct text *out);
 
 /* detect_kind(): returns how rows of an output leave the step after the filter. detect_options():
  * appends that step's options for output `i`; a failure is kept in out->status. detect_size():
- * returns its launch for `spectra` spectra of `streams` streams, the first number `first`. */
+ * returns its launch for `spectra` >= 1 spectra of `streams` streams, of which the first has the
+ * number `first` in the observation. */
 enum detect_kind detect_kind(const struct channelise_output *output);
 void detect_options(const struct channelise_spec *spec, uint32_t i, struct text *out);
 struct launch_size detect_size(const struct channelise_spec *spec, uint32_t i, uint64_t first,
@@ -25,7 +26,7 @@ struct launch_size detect_size(const struct channelise_spec *spec, uint32_t i, u
 
 /* The step after detection, for output `i` of kind DETECT_GRAINS, sums grains. sum_options():
  * appends its options; a failure is kept in out->status. sum_size(): returns its launch for a block
- * of `spectra` >= 1 spectra of `streams` streams, the first number `next`. */
+ * of `spectra` >= 1 spectra of `streams` streams, the first of which has the number `next`. */
 void sum_options(const struct channelise_spec *spec, uint32_t i, struct text *out);
 struct launch_size sum_size(const struct channelise_spec *spec, uint32_t i, uint64_t next,
                             uint64_t spectra, uint32_t streams);
@@ -69,7 +70,7 @@ uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
 status_t fir_build(device_t *device, const struct channelise_spec *spec,
                    const struct channelise_shape *shape, cl_kernel *out);
 
-/* Returns the size of the launch for `spectra` spectra of `streams` streams. */
+/* Returns the size of the launch for `spectra` >= 1 spectra of `streams` streams. */
 struct launch_size fir_size(const struct channelise_spec *spec,
                             const struct channelise_shape *shape, uint64_t spectra,
                             uint32_t streams);
