@@ -49,7 +49,8 @@ struct tune_options {
     struct tune_time time; /* for the search, its setup and its turns */
     uint64_t memory;       /* bytes of this machine's that trials may take; 0: any number */
     uint64_t seed;
-    const uint32_t *known; /* number of a configuration that takes part in any case; NULL: none */
+    const uint32_t *known; /* number of a configuration that takes part, unless the time is over
+                              before its turn, the last; NULL: none */
     uint32_t limit;        /* most configurations to time beside that; 0: all */
     uint32_t repeats;      /* runs whose median counts, at least 1 */
     uint32_t rounds;       /* times that the best ten are timed again in turns, at most 16 */

@@ -59,11 +59,11 @@ void store_find(const store_t *store, const struct store_key *key, struct store_
 int store_has(const store_t *store, const char *kernel);
 
 /* Writes a record into the file (`path` as of store_open()) as it is now; it replaces one with the
- * same key. A faster record is not replaced, unless it has the same configuration or `settled` (may
- * be NULL), a configuration that was timed beside the new one or is no longer possible. Waits at
- * most 10 s for other writers. A file that cannot be written, or a named one that is no database,
- * stays as it is, with a warning. A new file has mode 0666 less the umask, the user's own 0600;
- * FILE.lock stays. Fails with DEVICE (memory). */
+ * same key. A record that is at least as fast is not replaced, unless it has the same configuration
+ * or `settled` (may be NULL), one that was timed beside the new one or is no longer possible. Waits
+ * at most 10 s for other writers. A file that cannot be written, or a named one that is no
+ * database, stays as it is, with a warning. A new file has mode 0666 less the umask, the user's own
+ * 0600; FILE.lock stays. Fails with DEVICE (memory). */
 status_t store_put(const char *path, const struct store_record *record, const char *settled);
 
 #endif

@@ -1,5 +1,6 @@
 /* Tuning a case of a problem: looking up what the database knows of it, or searching now. The same
- * for all problems of tune/problem/. */
+ * for all problems of tune/problem/. Nothing here is collective; a backend is one thread's at a
+ * time. */
 #ifndef VOLTMILL_TUNE_TUNING_H
 #define VOLTMILL_TUNE_TUNING_H
 
@@ -38,7 +39,7 @@ struct tuning {
 };
 
 /* Looks a case up in the database (NULL: the user's own). Failures of the database are warnings.
- * Not collective: on many ranks, one calls this and sends the result to the others. `backend` and
+ * On many ranks, one calls this and sends the result to the others. `backend` and
  * `spec` must outlive the tuning. The caller calls tuning_end() in any case; it takes {0}. Fails
  * with USAGE if the requested method of a filter cannot do the case; with DEVICE (memory). */
 status_t tuning_begin(const struct tune_problem *problem, backend_t *backend, const void *spec,
@@ -60,10 +61,11 @@ status_t tuning_search(struct tuning *tuning, const struct tune_request *request
  * Fails as tuning_search(): USAGE, NO_SPACE, DATA, DEVICE. */
 status_t tuning_search_picked(struct tuning *tuning, const struct tune_pick *pick,
                               const struct tune_options *options, tune_log_t *log);
-/* Stores the result of the search, if it found a correct configuration. A database that cannot be
- * written is a warning. Fails with DEVICE (memory). */
+/* Stores the result of the search in `database` (NULL: the user's own) by store_put(), if it found
+ * a correct configuration; tuning->record is `settled` there, unless its configuration was left
+ * untried. A database that cannot be written is a warning. Fails with DEVICE (memory). */
 status_t tuning_keep(struct tuning *tuning, const char *database);
-/* Stores any configuration, values [nparameters], with its median of `seconds` and struct
+/* Stores any configuration, values [nparameters], likewise, with its median of `seconds` and struct
  * store_record's `searched`; `settled` as for store_put(). A database that cannot be written is a
  * warning. Fails with DEVICE (memory). */
 status_t tuning_put(const struct tuning *tuning, const char *database, const uint32_t *values,

@@ -40,8 +40,8 @@ uint64_t bank_slot_bytes(const struct channelise_spec *spec, uint64_t spectra);
 /* Returns the bytes of a row of the streams of bank_unit(), of output i. */
 size_t bank_row_bytes(const struct channelise_spec *spec, uint32_t i);
 
-/* Makes random samples, `words` times 8 bytes of them, on at most 8 threads; streams of other seeds
- * differ. Floats are from -128 to 128. */
+/* Makes random samples, `words` times 8 bytes of them, at `out`, a multiple of 8, on at most 8
+ * threads; other seeds give other samples. Floats are from -128 to 128. */
 void bank_noise(enum sample_format format, uint64_t seed, uint64_t words, void *out);
 
 /* bank_noise_buffer(): allocates a buffer of such samples. bank_blank_buffer(): of NaN, which marks
@@ -64,8 +64,8 @@ status_t bank_open_reference(backend_t **out);
 /* bank_create(): creates the stage, bank->stage, with scales; bank_end() frees it, also after a
  * failure. bank_scale(): sets scales of 8 rms to either side for the rounded outputs of any stage
  * of a spec whose samples are such noise, and waits for runs under way. The spec's coefficients are
- * set. bank_create() fails with USAGE (a kernel or shape that cannot do the problem), both with
- * DEVICE (memory, of the device too; a kernel that does not build). */
+ * set. bank_create() fails as channelise_create(), with USAGE or DEVICE; bank_scale() with DEVICE
+ * (memory, of the device too; work under way that failed). */
 status_t bank_create(struct bank *bank);
 status_t bank_scale(channelise_t *stage, const struct channelise_spec *spec);
 /* Allocates the offsets, and sets step and in_bytes; streams follow each other, which the caller
@@ -102,7 +102,7 @@ struct bank_window {
 };
 /* Computes the rows of windows of slot 0's samples, as floats, laid out as the stage's for the
  * streams of bank_unit(); they are NULL before. bank_window_free() in any case; it makes them NULL
- * again. Fails with DEVICE (memory). */
+ * again. Fails with DEVICE (memory, work on the samples that failed). */
 status_t bank_expect(struct bank *bank, struct bank_window *windows, uint32_t count);
 void bank_window_free(struct bank_window *window);
 /* Sets the rows of windows in all outputs to NaN, or in few bits to the number that means NaN, so

@@ -30,10 +30,11 @@ extern const struct tune_problem tune_dedispersion;
 /* Makes the choice for a filter bank on one rank, complete; the spec has its coefficients. It is
  * the spec's choice if that is set; else the fastest of a few good candidates, measured in `memory`
  * bytes of this machine (0: no limit) and kept in the user's cache, or remembered from there. A
- * single candidate is only verified. The choice is made by rule if memory is too small (a warning),
- * with the CPU backend, and if the only candidate has more than 2^14 channels. Makes FFTW's plan on
- * a CPU (channelise_choose()). Fails with USAGE (the requested kernel cannot do the problem),
- * DEVICE (memory, the device, or no candidate is right); *out is unchanged then. */
+ * single candidate is only verified. The choice is made by rule if memory is too small (with
+ * several candidates a warning), with the CPU backend, and if the only candidate has more than 2^14
+ * channels. Makes FFTW's plan on a CPU (channelise_choose()). Fails with USAGE (the requested
+ * kernel cannot do the problem), DEVICE (memory, the device, or no candidate is right); *out is
+ * unchanged then. */
 status_t tune_ppf_choose(backend_t *backend, const struct channelise_spec *spec, uint64_t memory,
                          struct channelise_choice *out);
 
