@@ -25,7 +25,8 @@ struct verify_options {
  * its archive, or product or archive are unreadable; with USAGE if it cannot be recomputed
  * (candidates, a joined product, series of a semi-coherent search, another format than HDF5,
  * overrides that are wrong); with NO_SPACE if the temporary file in memory that it is compared with
- * is full; with DEVICE (memory, descriptors), STOPPED (while a child process opens files). */
+ * is full; with DEVICE (memory, descriptors, threads), STOPPED (while a child process opens files).
+ */
 status_t verify_product_all(MPI_Comm comm, const struct verify_options *options);
 
 /* Compares all of a product with its checksums: rows, other datasets and attributes of a complete

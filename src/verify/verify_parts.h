@@ -122,11 +122,12 @@ int verify_may_take_more(status_t st, const struct verify *verify);
 status_t verify_read_row(struct verify *verify, const struct chunk *chunk, uint64_t row,
                          char *is_marked);
 
-/* Compares spans of rows with their CRCs, in the thread that compares rows `first_row` ..
- * first_row + rows - 1 of a chunk: of a sample the span of the first row, unless it is larger than
- * 64 MiB; of all chunks all spans. Spans that differ are counted in verify->spans, which is no
- * failure. Does nothing for a product without CRCs. Fails with DATA if a row cannot be read; with
- * DEVICE (memory). */
+/* Compares spans of rows of the product with their CRCs, in the thread that compares rows
+ * `first_row` .. first_row + rows - 1 of a chunk: of a sample the span of the first row, unless
+ * that is larger than 64 MiB or was the last one read; of all chunks the spans that begin in these
+ * rows, only with the chunk that has stream 0. Spans that differ are counted in verify->spans,
+ * which is no failure. Does nothing for a product without CRCs. Fails with DATA if a row cannot be
+ * read; with DEVICE (memory). */
 status_t verify_spans(struct verify *verify, const struct chunk *chunk, uint64_t first_row,
                       uint64_t rows);
 
@@ -140,7 +141,8 @@ struct verify_rows;
 
 /* Creates the comparison, for verify_rows_destroy(). `plan`, of one product, must outlive it. With
  * filters, reads some samples of the archive to measure their power, but for those that are
- * unreadable. Fails with DATA if the archive cannot be opened; with DEVICE (memory). */
+ * unreadable. Fails with DATA if a file of the archive is missing or has changed; with DEVICE
+ * (memory, descriptors). */
 status_t verify_rows_create(const struct channelise_plan *plan, struct verify_rows **out);
 void verify_rows_destroy(struct verify_rows *rows); /* takes NULL */
 SCOPED_END(verify_rows_destroy, struct verify_rows *)
