@@ -29,7 +29,7 @@ struct pulsar {
  * Fails with USAGE (dispersion that fits no transform of 2^26 samples, a channel that reaches down
  * to 0 Hz), DEVICE (memory, FFTW). */
 status_t pulsar_begin(const struct synth_spec *spec, struct pulsar *p);
-void pulsar_end(struct pulsar *pulsar);
+void pulsar_end(struct pulsar *pulsar); /* frees its plans, once; takes {0} */
 
 /* Adds samples first .. first + count - 1 of the coarse channel with centre chan_hz (Hz) to `out`;
  * `key` names its own noise, which is multiplied by `gain` (re, im; NULL: 1).
@@ -37,7 +37,8 @@ void pulsar_end(struct pulsar *pulsar);
  *   out   float [count][2] (re, im) if complex, float [count] if real
  *
  * Works in blocks on a fixed grid of samples, each made whole: a call is worth its time when it
- * covers many. May be called by several threads at once. Fails with DEVICE (memory). */
+ * covers many. May be called by several threads at once. Fails with DEVICE (memory); `out` counts
+ * for nothing then. */
 status_t pulsar_add(const struct pulsar *p, const noise_t *noise, struct noise_key key,
                     double chan_hz, const double *gain, uint64_t first, uint64_t count, float *out);
 
@@ -61,7 +62,7 @@ SCOPED_END(bursts_destroy, bursts_t *)
  *   out   float [count][2] (re, im) if complex, float [count] if real
  *
  * Caches up to 512 MiB of dispersed pulses for later calls. May be called by several threads at
- * once. Fails with DEVICE (memory). */
+ * once. Fails with DEVICE (memory); `out` counts for nothing then. */
 status_t bursts_add(bursts_t *bursts, uint32_t chan, uint64_t first, uint64_t count, float *out);
 
 #endif
