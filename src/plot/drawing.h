@@ -46,10 +46,10 @@ enum { SILENT_SECONDS = 600 };
 
 /* Draws, in a child process, and appends picture, table and words to *out. drawn_free() in any
  * case. Prints the child's notes and warnings. Main thread only (plot/source.h). Fails with USAGE
- * if the choice fits nothing in the files, or a job has no filter bank; with DATA if a file is
- * unreadable or cannot be drawn; with DEVICE (memory; no Python with matplotlib, or one that ended
- * badly or was silent for SILENT_SECONDS and is killed), STOPPED (while a child process opens
- * files). */
+ * if the choice fits nothing in the files, a job or layout has mistakes, a job has no filter bank,
+ * or standard input is no socket (is_served); with DATA if a file is unreadable or cannot be drawn;
+ * with DEVICE (memory; no Python with matplotlib, or one that ended badly or was silent for
+ * SILENT_SECONDS and is killed), STOPPED (while a child process opens files). */
 status_t drawing_make(const struct drawing *drawing, struct drawn *out);
 void drawn_free(struct drawn *drawn); /* takes {0} */
 

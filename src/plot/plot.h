@@ -27,9 +27,10 @@ struct plot_options {
  * numbers before the picture. Pictures are replaced; other files only with `force`, unless they
  * have these bytes. Removes its partial files on failure. PLOT_LOOK whose picture has no name and
  * no place makes only words, with a note. Fails with USAGE if the choice fits nothing in the files,
- * the job has mistakes, or an output has another ending, exists, is one of the files, or cannot be
- * made; with DATA if a file is unreadable or cannot be drawn; with NO_SPACE, DEVICE (memory,
- * descriptors, Python), STOPPED (while a child process opens files). */
+ * the job or layout has mistakes or needs the rate of its input, or an output has another ending,
+ * exists, is one of the files, or cannot be made; with DATA if a file is unreadable or cannot be
+ * drawn; with NO_SPACE, DEVICE (memory, descriptors, Python), STOPPED (while a child process opens
+ * files). */
 status_t plot_make(const struct plot_options *options, struct text *said);
 
 struct text;
@@ -50,8 +51,9 @@ struct report_run {
 
 /* Before the run, on one rank: checks that the page may be written. An earlier page of this kind is
  * replaced, other files only with `force`. Printed output, warnings and notes are kept for the page
- * from now on, until report_end(). Fails with USAGE if it may not, or cannot be made there; with
- * DATA if a name cannot be looked up; with DEVICE (memory, no thread). */
+ * from now on, until report_end(). The process ends if the file system hangs for run->patience
+ * seconds. Fails with USAGE if it may not, or cannot be made there; with DATA if a name cannot be
+ * looked up; with DEVICE (memory, no thread). */
 status_t report_begin(const struct report_run *run);
 
 /* Writes the report when the job's products are complete, and prints its name: on one rank alone.
