@@ -6,12 +6,11 @@
 #include "run/passes.h"
 
 /* Sets *run to the job of `run` and `plan`: a file; with "-" the text on stdin, or that of a
- * shell's
- * <(...); without an operand options --set alone. A text that is not in a file goes into *given,
- * {0} before, which the caller frees by text_free(), also after a failure; only rank 0 reads it.
- * *run points to `shared` and `given`; a file is not read yet. `list` is the file of --list; NULL:
- * not given. Fails with USAGE if job and list are both stdin, or the text is HDF5; with DATA if it
- * cannot be read or has more than YAML_FILE_BYTES bytes; with DEVICE (memory). */
+ * shell's <(...); without an operand options --set alone. A text that is not in a file goes into
+ * *given, {0} before, which the caller frees by text_free(), also after a failure; only rank 0
+ * reads it. *run points to `shared` and `given`; a file is not read yet. `list` is the file of
+ * --list; NULL: not given. Fails with USAGE if job and list are both stdin, or the text is HDF5;
+ * with DATA if it cannot be read or has more than YAML_FILE_BYTES bytes; with DEVICE (memory). */
 status_t plan_job_take(const struct shared *shared, const char *list, struct text *given,
                        struct run_options *run);
 
@@ -19,8 +18,8 @@ status_t plan_job_take(const struct shared *shared, const char *list, struct tex
  * plan by `print`. Fails as the run would before its first chunk, with USAGE, DATA, DEVICE, STOPPED
  * (while a child process opens files), or as `print` does; with NO_SPACE only when all is printed.
  * plan_job_print(): such a function; prints the plan in words on stdout. Fails with USAGE if a
- * product cannot be made in its folder, with DATA if that cannot be looked up, with DEVICE
- * (memory). */
+ * product cannot be made in its folder, with DATA if that or a journal cannot be read, with DEVICE
+ * (memory, descriptors). */
 status_t plan_job_show(const struct run_options *options,
                        status_t (*print)(const struct run_plan *plan));
 status_t plan_job_print(const struct run_plan *plan);
