@@ -11,11 +11,11 @@
 enum { ABOUT_NUMBERS = 8 }; /* longer lists are left out */
 
 struct about_item {
-    char *object; /* "/", "/BEAM_000" */
-    char *name;   /* of the attribute */
-    char *text;   /* NULL: numbers */
-    uint32_t count;
-    int is_whole;
+    char *object;   /* "/", "/BEAM_000" */
+    char *name;     /* of the attribute */
+    char *text;     /* NULL: numbers */
+    uint32_t count; /* of numbers */
+    int is_whole;   /* they are in `whole`, too */
     int64_t whole[ABOUT_NUMBERS];
     double numbers[ABOUT_NUMBERS];
 };

@@ -269,8 +269,8 @@ uint64_t archive_outermost(const struct archive *archive);
 uint64_t archive_in_file(const struct archive *archive, enum axis axis);
 uint64_t archive_stack_of(const struct archive *archive, const uint64_t index[AXIS_KINDS],
                           int imaginary);
-/* Returns the index of the first part at place `stack`, or of a later one, that ends after this
- * sample of the observation; nparts: none does. */
+/* Returns the index of the first part at place `stack` that ends after this sample of the
+ * observation; if none does, that of the first part at a later place, or nparts. */
 uint32_t archive_part_at(const struct archive *archive, uint64_t stack, uint64_t sample);
 
 /* Returns the index of the first run of the part that ends after this sample of the part; nruns if
@@ -286,7 +286,8 @@ status_t archive_add_gap(struct archive *archive, uint64_t first, uint64_t count
  * ngaps if there is none. */
 size_t archive_gap_after(const struct archive *archive, uint64_t sample);
 /* Returns the index of the first gap of the stream of this `number` (archive_stream_number()) that
- * ends after this sample, or of a later stream; nstream_gaps if there is none. */
+ * ends after this sample; if there is none, that of the first gap of a later stream, or
+ * nstream_gaps. */
 size_t archive_stream_gap_after(const struct archive *archive, uint64_t number, uint64_t sample);
 /* Returns how many of `count` samples, from sample `first` of the observation on, are in gaps of
  * all streams. */
@@ -329,7 +330,7 @@ uint64_t archive_gap_samples(const struct archive *archive, uint64_t used);
 uint64_t archive_piece_bits(const struct archive *archive, uint64_t steps);
 
 /* Appends a run as this one, in the file at `path`, which is copied (run->path is ignored). Fails
- * with DEVICE (memory). */
+ * with DEVICE (memory): the part may have the run without `path` then. */
 status_t archive_add_run(struct archive_part *part, const char *path,
                          const struct archive_run *run);
 /* Frees the extents of a part: it has none then. */
@@ -366,7 +367,8 @@ status_t assume_if(int is_so, char **assumed, const char *format, ...)
 
 /* Adds the assumptions `more` (lines; may be NULL) of another file of the observation to *assumed
  * (NULL at first), those that are not there yet; new ones begin with its name (NULL: none). After
- * 16 lines, one more line says that further files leave more open. Fails with DEVICE (memory). */
+ * 16 lines, one more line says that further files leave more open. Fails with DEVICE (memory): some
+ * lines may be added then. */
 status_t assumed_add(char **assumed, const char *path, const char *more);
 
 /* Adds to *assumed (NULL at first) the assumptions that an open product of ours stores about its

@@ -77,8 +77,8 @@ extern const struct description array_table_description;
  *
  *   out   uint32_t [archive->nselected[AXIS_STATION]]   numbers of stations in the table
  *
- * Fails with DATA: a station that the table does not have; without names, another number of them.
- */
+ * Fails with DATA: a station that the table does not have; without names, another number of them;
+ * `out` counts for nothing then. */
 status_t array_table_match(const struct array_table *table, const struct archive *archive,
                            uint32_t *out);
 

@@ -34,9 +34,10 @@ status_t coefficients_read_real(const char *named, double **out, uint64_t *count
  * DEVICE (memory), and leaves both unchanged. */
 status_t coefficients_split(const char *named, char **path, const char **member);
 
-/* coefficients_pack(): appends the coefficients of all filters and windows that name a file.
- * coefficients_unpack(): reads them into the same job on another rank, in the place of those that
- * it has. Fail with DEVICE (memory); unpacking also with DATA (bytes are missing, or wrong). */
+/* coefficients_pack(): appends the coefficients of all filters and windows that name a file or a
+ * telescope. coefficients_unpack(): reads them into the same job on another rank, in the place of
+ * those that it has. Fail with DEVICE (memory); unpacking also with DATA (bytes are missing, or
+ * wrong). */
 status_t coefficients_pack(const struct job *job, struct text *out);
 status_t coefficients_unpack(struct unpack *in, struct job *job);
 

@@ -27,9 +27,9 @@ status_t join_check_alike(const struct archive *a, const struct archive *b, int 
  * `base`. Fails with DEVICE (memory). */
 status_t join_take_assumed(struct archive *base, struct archive *next);
 
-/* Appends the stacked axis of `next`: its count, frequencies, names and positions of stations.
- * Names move out of `next`; if only one of both has names, the axis has none. Fails with DEVICE
- * (memory). */
+/* Appends the stacked axis of `next`: its count, names, and, where both have them, frequencies and
+ * positions of stations. Names move out of `next`; if only one of both has names, the axis has
+ * none. Fails with DEVICE (memory). */
 status_t join_append_stack(struct archive *base, const struct archive *next);
 
 /* Returns the number in the observation of stream `number` of one file, which has `one` indices of

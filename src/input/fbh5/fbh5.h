@@ -116,7 +116,8 @@ SCOPED_END(fbh5_destroy, struct fbh5 *)
  * of our own that are coherently dedispersed (coherent.constant is not 0) coherent.delay_hz
  * [nchannels]. Does nothing if freq_hz is known. Fails with DATA: no channels or more than
  * FBH5_MOST_CHANNELS, frequencies that are not finite, /delay_hz of another length or not above 0,
- * an unreadable file; with DEVICE (memory). Uses HDF5 for our own. */
+ * an unreadable file; with DEVICE (memory); both lists count for nothing then. Uses HDF5 for our
+ * own. */
 status_t fbh5_load_band(struct fbh5 *fbh5);
 
 /* Converts SIGPROC's hhmmss.s or ddmmss.s, of either sign, to hours or degrees. Returns 1; 0 if it

@@ -48,7 +48,8 @@ status_t start_read_root(hid_t file, const char *path, struct start *out, int *h
 /* Reads the attributes of /data and of the root of a file that is open into fbh5: axes, start,
  * position, head, words, of our own also names of ifs and coherent; contradictions go to
  * fbh5->assumed. Shape and type must be known. Fails with DATA: fch1, foff or tsamp missing or
- * without meaning, an attribute that is no number, unreadable ones; with DEVICE (memory). */
+ * without meaning, an attribute that is no number, unreadable ones, and as start_read(); with
+ * DEVICE (memory). */
 status_t fbh5_read_header(hid_t file, hid_t data, struct fbh5 *fbh5);
 
 /* fbh5_memory_type(): makes the type of its stored samples in memory, for h5_close(); 64-bit floats

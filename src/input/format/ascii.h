@@ -49,8 +49,8 @@ status_t ascii_f64(const struct ascii *header, const char *key, double least, do
  * and leaves *out unchanged. */
 int ascii_parse_f64(const char *text, double *out) __attribute__((warn_unused_result));
 
-/* Copies the value of a key, for free(); NULL if it is missing or empty, and after a failure. Fails
- * with DEVICE (memory). */
+/* Copies the value of a key, as ascii_find() does, for free(); NULL if it is missing or empty, and
+ * after a failure. Fails with DEVICE (memory). */
 status_t ascii_text(const struct ascii *header, const char *key, char **out);
 
 /* Reads hh:mm:ss.s as hours, or +dd:mm:ss.s as degrees; minutes and seconds may be missing. Returns

@@ -34,8 +34,8 @@ struct dada {
 
 /* Appends the first bytes of a file, up to `most`, to `out`, which is empty before. Keys in lower
  * case that PSRDADA has in capitals are put into capitals, and noted in *assumed unless `assumed`
- * is NULL. `out` stays empty if `path` is no ordinary file. Fails with DATA if it is unreadable;
- * with DEVICE (memory, descriptors). */
+ * is NULL. `out` stays empty if `path` is missing, or no ordinary file. Fails with DATA if it is
+ * unreadable; with DEVICE (memory, descriptors). */
 status_t dada_head(const char *path, size_t most, struct text *out, char **assumed);
 
 /* Reads how samples are stored, rate and band from dada->header into members `pols` to `step_bits`,

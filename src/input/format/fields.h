@@ -44,10 +44,10 @@ status_t fields_make_file(const char *path, const char *format, const struct job
 
 /* Read an attribute of `object` (a path inside the file, "/": the root): a scalar, or the first
  * element of an array, of numbers equal ones; free() returns a text. Without the object or the
- * attribute *found = 0 (`found` may be NULL), and *out is unchanged; the fields_need_ functions
- * fail with DATA then, naming file, attribute and format, or if a double is not finite. Fail with
- * DATA if it is of another kind or unreadable, or, for i64, has a fraction; with DEVICE (memory).
- */
+ * attribute, and after a failure, *found = 0 (`found` may be NULL), and *out is unchanged; the
+ * fields_need_ functions fail with DATA then, naming file, attribute and format, or if a double is
+ * not finite. Fail with DATA if it is of another kind, has no elements or different numbers, is
+ * unreadable, or, for i64, has a fraction or is beyond 2^63; with DEVICE (memory). */
 status_t fields_text(const struct fields *f, const char *object, const char *name, char **out,
                      int *found);
 status_t fields_f64(const struct fields *f, const char *object, const char *name, double *out,
@@ -75,8 +75,8 @@ status_t fields_attribute_u64s(const struct fields *f, const char *object, const
 
 /* Reads the texts of fixed length of a one-dimensional dataset, or of a member of its compound
  * (NULL: it is none), [*count]; text_free_list() of *out (before: NULL) in any case. *count = 0 if
- * it is missing or has none, more than 2^20, or longer than 1024 bytes. Fails with DATA
- * (incomplete, unreadable), DEVICE (memory). */
+ * it is missing, of another kind or rank, or has more than 2^20, or longer ones than 1024 bytes.
+ * Fails with DATA (incomplete, unreadable), DEVICE (memory). */
 status_t fields_texts(const struct fields *f, const char *dataset, const char *member, char ***out,
                       size_t *count);
 
@@ -100,10 +100,10 @@ status_t fields_shape(const struct fields *f, const char *dataset, int rank, hsi
  * count them. */
 struct utc fields_unix(int64_t seconds, double fraction);
 
-/* fields_set_words(): copies a dataset, its axes, and the telescope (NULL: unknown) into f->own;
- * fails with DEVICE (memory). fields_set_frequencies(): puts all numbers of a dataset, or of a
- * member of its compound (NULL: it is none), there as frequencies, in the unit of the file; fails
- * with DATA, DEVICE as fields_f64s(). */
+/* fields_set_words(): copies a dataset, its axes, and the telescope (NULL: unknown) into f->own,
+ * which has none; fails with DEVICE (memory). fields_set_frequencies(): puts all numbers of a
+ * dataset, or of a member of its compound (NULL: it is none), there as frequencies, in the unit of
+ * the file; fails with DATA, DEVICE as fields_f64s(). */
 status_t fields_set_words(struct fields *f, const char *dataset, const char *axes,
                           const char *telescope);
 status_t fields_set_frequencies(struct fields *f, const char *dataset, const char *member);

@@ -95,13 +95,13 @@ FORMAT_DECLARED(described_format) /* what a job's input.layout describes */
  * read; with DEVICE (memory, descriptors). */
 status_t formats_recognise(const char *path, const struct format **out);
 
-/* Finds the format of a file that is not HDF5; NULL: unknown, or the file is HDF5, missing or an
- * unfinished product. Fails with DATA (unreadable), DEVICE (memory, descriptors); *out is NULL
- * then. */
+/* Finds the format of a file that is not HDF5; NULL: unknown, or the file is HDF5, missing, cannot
+ * be opened, or is an unfinished product. Fails with DATA (a later read fails), DEVICE (memory,
+ * descriptors); *out is NULL then. */
 status_t formats_find_other(const char *path, const struct format **out);
 
 /* Checks that `path` is no file of formats_find_other(). Fails with USAGE otherwise, naming the
- * format and `expected`; with DATA (unreadable), DEVICE (memory, descriptors). */
+ * format and `expected`; with DATA, DEVICE as that does. */
 status_t formats_expect(const char *path, const char *expected);
 
 /* Opens voltages by the job's description, by the format that it names, or by that of the first

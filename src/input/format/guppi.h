@@ -97,8 +97,8 @@ status_t guppi_place_files(struct guppi_file *files, size_t count);
 enum { GUPPI_NEAR = 2 /* seconds: both may be whole ones */ };
 /* Computes the time of a packet (PKTIDX) by SYNCTIME, which is that of PKTIDX 0 in Unix seconds.
  * *off: seconds between the start time (STT_) and it, never below 0; NAN: one of them, or the unit
- * of PKTIDX, is unknown. Fails with DATA if SYNCTIME is no number; both outputs are unchanged then.
- */
+ * of PKTIDX, is unknown, and *out counts for nothing. Fails with DATA if SYNCTIME is no number;
+ * both outputs are unchanged then. */
 status_t guppi_sync_time(const struct guppi_file *file, uint64_t packet, struct utc *out,
                          double *off);
 

@@ -43,8 +43,8 @@ status_t plain_open(const char *path, const struct job_layout *layout, plain_ste
                     plain_step_t *add, void *context, struct archive **out);
 
 /* Sets the axes of frames of `streams` >= 1 elements: time, and polarisations of two or stations of
- * more. Notes that in the archive's `assumed` unless the job states axes or `is_said`. Fails with
- * DEVICE (memory). */
+ * more; shape[0], the frames, is the caller's. Notes that in the archive's `assumed` unless the job
+ * states axes or `is_said`. Fails with DEVICE (memory). */
 status_t plain_assume_streams(struct plain *plain, uint64_t streams, int is_said);
 
 /* Sets the centre, in Hz, that the file states of its only coarse channel; axes of the job that

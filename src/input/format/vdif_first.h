@@ -32,12 +32,13 @@ status_t vdif_count_invalid(const struct packets_seek *seek, uint64_t *out);
 
 /* Sets *found to whether the frames of a file, from its first byte on, have 8 more bytes before or
  * after each, as sequence numbers of packets are stored; *out is the first header then. Fails with
- * DATA (unreadable). */
+ * DATA (unreadable); both outputs are undefined then. */
 status_t vdif_find_numbered(const struct packets_seek *seek, struct vdif_header *out, int *found);
 
 /* Searches the next 64 frames, from `at` on, one after the other by their lengths, for frames of
- * the same station and time that are not like `first`. Sets *found to whether 4 are and 4 are not;
- * *out is the last that is not. Fails with DATA (unreadable); *found is unchanged then. */
+ * the same station and time that are not like `first`. Sets *found to whether at least 4 are and at
+ * least 4 are not; *out is the last that is not. Fails with DATA (unreadable); *found is unchanged
+ * then. */
 status_t vdif_find_unlike(const struct packets_seek *seek, uint64_t at,
                           const struct vdif_header *first, struct vdif_header *out, int *found);
 

@@ -44,8 +44,9 @@ struct chunk_box {
 };
 
 /* Reads a box of at least one element, inside the dataset, each chunk once. Elements of chunks that
- * were never written are unchanged. Fails with DATA, naming file, dataset and chunk: unreadable,
- * corrupt, or the file has changed; with DEVICE (memory, threads). Elements are undefined then. */
+ * were never written are unchanged. Fails with DATA, naming file, dataset and chunk: unreadable or
+ * corrupt, perhaps since the file has changed, which is the caller's to check; with DEVICE
+ * (memory). Elements are undefined then. */
 status_t chunks_read(chunks_t *chunks, const struct chunk_box *box);
 
 #endif

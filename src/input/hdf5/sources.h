@@ -75,8 +75,9 @@ struct lost_list {
     uint32_t count;
 };
 
-/* Returns the first of some ranges that ends after `at`; `count` if there is none. They are
- * ascending and disjoint, and each, of `size` bytes, begins with two uint64_t: first, count. */
+/* Returns the index of the first of some ranges that ends after `at`; `count` if there is none.
+ * They are ascending and disjoint, and each, of `size` bytes, begins with two uint64_t: first,
+ * count. */
 size_t ranges_after(const void *ranges, size_t count, size_t size, uint64_t at);
 
 /* Returns the first range of the list (after lost_join()) with some of `count` elements from

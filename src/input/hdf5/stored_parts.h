@@ -30,7 +30,8 @@ struct mappings {
 
 /* Loads the mappings of a virtual dataset in the file at `home`; names with %b are expanded, and
  * all end at the dataset's present shape. *out is {0} before, and the caller calls mappings_free()
- * in any case. Fails with DATA: unreadable, too many, or of another rank; with DEVICE (memory). */
+ * in any case. Fails with DATA: unreadable, too many, one of another rank, beyond the dataset's end
+ * or without a source; with DEVICE (memory). */
 status_t mappings_load(hid_t dataset, const char *home, struct mappings *out);
 /* Frees the list and its items, and leaves {0}. */
 void mappings_free(struct mappings *mappings);

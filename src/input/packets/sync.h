@@ -39,10 +39,11 @@ struct packets_ends {
 status_t packets_seek_header(const struct packets_seek *seek, uint64_t from, uint64_t end,
                              uint64_t *out);
 
-/* Finds the file's frames, of which the first is at byte `begin`: sets frames, runs and scanned of
- * *out, where they were 0, and the headers at both ends. Warns of bytes that are no frames, and
- * prints a note of those after the last one. Reads some headers, and all of the file from the first
- * place on where no frame is as expected. Fails with DATA (unreadable), DEVICE (memory). */
+/* Finds the file's frames, of which the first is at byte `begin`: sets frames, runs (for free(),
+ * also after a failure) and scanned of *out, where they were 0, and the headers at both ends. Warns
+ * of bytes that are no frames, and prints a note of those after the last one. Reads some headers,
+ * and all of the file from the first place on where no frame is as expected. Fails with DATA
+ * (unreadable), DEVICE (memory). */
 status_t packets_seek_frames(const struct packets_seek *seek, uint64_t begin,
                              struct packets_file *out, struct packets_ends *ends);
 

@@ -102,8 +102,8 @@ int reader_is_unreadable(const reader_t *reader);
  * alone, counted from the first selected one, they are one range of a stream, from the first
  * unreadable one to the last. So the loss does not depend on the requested samples and streams.
  * Both lists (neither is NULL, and they may be one) may have samples of such pieces that are
- * outside of the requested range, or twice. Fails with DATA (a file has changed), DEVICE (memory,
- * descriptors, threads). */
+ * outside of the requested range, or twice. Fails with DATA (a file has changed, samples beyond the
+ * observation), DEVICE (memory, descriptors, threads); `out` is undefined then. */
 status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                         void *out, struct losses *losses, struct losses *unread);
 

@@ -118,9 +118,9 @@ status_t reader_check_file(const reader_t *reader);
  * DATA: missing, unreadable, or one of both has changed; with DEVICE (descriptors, memory). */
 status_t reader_open_file(reader_t *reader, const struct archive_part *part, const char *path);
 
-/* Tells the system what was read of the open file. If the observation is larger than this machine's
- * memory, the bytes of the hint before are dropped from its cache; hints below LONG_READ do
- * nothing. */
+/* Tells the system what was read of the open file. If the observation is larger than half of this
+ * machine's memory, the bytes of the hint before are dropped from its cache; hints below LONG_READ
+ * do nothing. */
 void reader_hint(reader_t *reader, uint64_t offset, uint64_t bytes);
 
 /* Returns `failure`, the status of a read of the open file, of this part. If that is DATA and the
