@@ -84,6 +84,7 @@ struct shared {
     int is_zero;
 };
 
+/* Gives the offset of a member of struct shared, for `at` of a row. */
 #define SHARED(field) offsetof(struct shared, field)
 
 /* Reads the words after argv[0] into settings of zeros, command->bytes long, and calls

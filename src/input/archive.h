@@ -359,7 +359,8 @@ double archive_chan_width_hz(const struct archive *archive);
 
 /* Adds the assumption (printf-like, at most 599 bytes of it, newlines become '?') to *assumed if
  * `is_so`, unless it is there already. *assumed, NULL at first, is for free(). Fails with DEVICE
- * (memory), and leaves it unchanged. */
+ * (memory), and leaves it unchanged. assume(): adds it always; assume_unless(): if `is_known` is 0.
+ */
 status_t assume_if(int is_so, char **assumed, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 #define assume(...) assume_if(1, __VA_ARGS__)

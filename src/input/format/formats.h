@@ -55,7 +55,8 @@ struct format {
     status_t (*open_filterbank)(const char *path, struct fbh5 **out);
 };
 
-/* All formats, in the order in which they are tried: first those that a few bytes show. */
+/* Calls the macro `row` with each format, in the order in which they are tried: first those that a
+ * few bytes show. */
 /* clang-format off */
 #define FORMATS(row) \
     row(npy_format) \
@@ -83,6 +84,7 @@ struct format {
     row(raw_format)
 /* clang-format on */
 
+/* Declares a format. */
 #define FORMAT_DECLARED(name) extern const struct format name;
 FORMATS(FORMAT_DECLARED)
 FORMAT_DECLARED(described_format) /* what a job's input.layout describes */

@@ -143,11 +143,13 @@ status_t propose_find_axes(struct proposal *p);
 /* Appends facts as they are shown: `before`, then the facts, separated by commas; nothing without
  * facts. Here and below a failure, DEVICE (memory), is kept in out->status. */
 void propose_add_facts(struct text *out, const char *before, const struct propose_facts *facts);
-/* propose_add_quoted(): appends a text in quotes, for YAML; propose_add_path(): a path or name
- * without, if it needs none. A failure is kept in out->status. */
+/* propose_add_quoted(): appends a text in quotes, for YAML; "???" for one that YAML cannot have.
+ * propose_add_path(): a path or name, without quotes if it needs none. A failure is kept in
+ * out->status. */
 void propose_add_quoted(struct text *out, const char *text);
 void propose_add_path(struct text *out, const char *path);
-/* Writes a number in a form that YAML reads as one. Returns `text`. */
+/* Writes a number in a form that YAML reads as one. Returns `text`; propose_number(): a text of its
+ * own, which lasts to the end of the block. */
 const char *propose_number_in(double value, char text[UNITS_TEXT]);
 #define propose_number(value) propose_number_in(value, UNITS_OWN)
 

@@ -158,8 +158,9 @@ struct reader_pieces {
  * observation, as a slab has them, in pieces. `slab` and to->context must outlive the ingest; *to
  * is copied. Sets *begun = 1; 0, and does nothing, when the samples are not in pieces of one file,
  * or are not all there; when the reader has no threads beside the caller's, or more than
- * to->threads; when two ingests are under way, or one of another file. Fails with DATA (the file is
- * missing, unreadable or has changed), DEVICE (memory, descriptors, threads): none is begun. */
+ * to->threads; when to->piece is below slab->width; when two ingests are under way, or one of
+ * another file. Fails with DATA (the file is missing, unreadable or has changed), DEVICE (memory,
+ * descriptors, threads): none is begun. */
 status_t reader_ingest_begin(reader_t *reader, const struct slab *slab, uint64_t first,
                              uint64_t count, const struct reader_pieces *to, int *begun);
 /* Ends the ingest that was begun first: calls tend(context) over and over until all its pieces are
