@@ -111,9 +111,10 @@ struct proposal {
 };
 
 /* Add the value of an attribute of an open object, or of a dataset, to p->facts if its name is a
- * known word and fewer than 4096 are noted; others change nothing. `name`: of the object, without
- * the first slash; is_of_data: it is a dataset of several values. Fail with DATA if the file is
- * unreadable; with DEVICE (memory). */
+ * known word and fewer than 4096 are noted. It is a text, or up to 2^20 numbers, which are equal
+ * unless they are frequencies; of a dataset one, or a list of frequencies, stored in the file
+ * itself. Others change nothing. `name`: of the object, without the first slash; is_of_data: it is
+ * a dataset of several values. Fail with DATA if the file is unreadable; with DEVICE (memory). */
 status_t propose_note_attribute(struct proposal *p, hid_t object, const char *name,
                                 const char *attribute, int is_of_data);
 status_t propose_note_dataset(struct proposal *p, hid_t dataset, const char *name);
