@@ -1,5 +1,6 @@
 /* Facts about HDF5 files for people: attributes of the root, of the rows and of the groups on the
- * way to them, beyond those that are understood; and the datasets of unknown files. */
+ * way to them, beyond those that are understood; and the datasets of unknown files. Main thread
+ * only (HDF5). */
 #ifndef VOLTMILL_INPUT_ABOUT_H
 #define VOLTMILL_INPUT_ABOUT_H
 

@@ -258,12 +258,12 @@ uint64_t archive_stream_number(const struct archive *archive, uint32_t stream);
  * channel that the bank divided; 0 without a bank. */
 uint64_t archive_bank_group(const struct archive *archive, uint64_t index);
 
-/* Sizes of one part. archive_blocks(): returns the product of the sizes of the dimensions outside
- * of the time axis. archive_outermost(): returns the indices of the dataset's outermost dimension
- * (of time: samples of one file). archive_in_file(): returns the indices of an axis, 1 if the
- * dataset does not have it. archive_stack_of(): returns the place in the stack of parts of the
- * real, or imaginary (not 0), numbers of a stream with these indices; 0 if parts follow each other
- * in time. */
+/* Sizes of one part. archive_blocks(): returns the product of the sizes of the dimensions before
+ * (slower than) the first of time. archive_outermost(): returns the indices of the dataset's
+ * outermost dimension (of time: samples of one file). archive_in_file(): returns the indices of an
+ * axis, 1 if the dataset does not have it. archive_stack_of(): returns the place in the stack of
+ * parts of the real (`imaginary` 0) or imaginary (1) numbers of a stream with these indices; parts
+ * that only follow each other in time are at place 0. */
 uint64_t archive_blocks(const struct archive *archive);
 uint64_t archive_outermost(const struct archive *archive);
 uint64_t archive_in_file(const struct archive *archive, enum axis axis);
@@ -280,7 +280,7 @@ uint32_t archive_run_at(const struct archive_part *part, uint64_t sample);
 /* Sorts `count` gaps by stream, then by the first sample; NULL if there are none. */
 void archive_gaps_sort(struct archive_gap *gaps, size_t count);
 /* Appends a gap of all streams, `count` samples from sample `first` of the observation on, which
- * must begin after the end of those before. Fails with DEVICE (memory), and adds none. */
+ * must not begin before the end of those before. Fails with DEVICE (memory), and adds none. */
 status_t archive_add_gap(struct archive *archive, uint64_t first, uint64_t count);
 /* Returns the index of the first gap of all streams that ends after this sample of the observation;
  * ngaps if there is none. */

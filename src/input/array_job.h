@@ -1,6 +1,6 @@
 /* Files that `array` of a job names: the table of stations, delay polynomials, weights of beams,
- * and how the Earth is turned. Rank 0 reads them and packs their contents; the others unpack these.
- */
+ * and how the Earth is turned. Rank 0 reads them (apart, io/apart.h: main thread only) and packs
+ * their contents; the others unpack these. */
 #ifndef VOLTMILL_INPUT_ARRAY_JOB_H
 #define VOLTMILL_INPUT_ARRAY_JOB_H
 

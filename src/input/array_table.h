@@ -1,7 +1,8 @@
 /* The table of an array: its stations, where they are, and how their samples are corrected.
  *
  * Read from YAML, from HDF5, or from an archive that states positions (docs/array-table.md). Rank 0
- * reads it (apart, io/apart.h) and packs it by array_table_type; the others unpack it. */
+ * reads it (apart, io/apart.h: main thread only) and packs it by array_table_type; the others
+ * unpack it. */
 #ifndef VOLTMILL_INPUT_ARRAY_TABLE_H
 #define VOLTMILL_INPUT_ARRAY_TABLE_H
 

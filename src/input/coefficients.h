@@ -8,8 +8,8 @@
  *
  * FILE:NAME takes the dataset of that name. All of a dataset must be in the file itself.
  *
- * The first one, c[0], weighs the newest sample. Rank 0 reads them (apart, io/apart.h) and
- * packs them; the others unpack. */
+ * The first one, c[0], weighs the newest sample. Rank 0 reads them (apart, io/apart.h: main thread
+ * only) and packs them; the others unpack. */
 #ifndef VOLTMILL_INPUT_COEFFICIENTS_H
 #define VOLTMILL_INPUT_COEFFICIENTS_H
 

@@ -25,8 +25,8 @@ struct inputs {
  * weights, gains, masks, tables of the array). Opens none. *out is {0} before; inputs_free() in any
  * case. Fails with DEVICE (memory). */
 status_t inputs_of_bank(const struct job *job, const struct archive *archive, struct inputs *out);
-/* Selects the inputs of product i, in their order, as copies. *out is {0} before; inputs_free() in
- * any case. Fails with DEVICE (memory). */
+/* Selects the inputs of product i, from 0, of the job, in their order, as copies. *out is {0}
+ * before; inputs_free() in any case. Fails with DEVICE (memory). */
 status_t inputs_of_product(const struct inputs *inputs, uint32_t i, struct inputs *out);
 /* Lists the inputs of a dedispersion: the filterbank, and with `fbh5` (may be NULL) all that it
  * leads to. *out is {0} before; inputs_free() in any case. Fails with DEVICE (memory). */

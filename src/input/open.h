@@ -1,4 +1,4 @@
-/* Opening observations: voltages and filterbanks, of any format. */
+/* Opening observations: voltages and filterbanks, of any format. Main thread only. */
 #ifndef VOLTMILL_INPUT_OPEN_H
 #define VOLTMILL_INPUT_OPEN_H
 

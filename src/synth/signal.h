@@ -18,8 +18,9 @@ void signal_destroy(signal_t *signal); /* takes NULL */
 SCOPED_END(signal_destroy, signal_t *)
 
 /* Makes samples first .. first + count - 1, count >= 1, of the stream (antenna, chan). `antenna` is
- * (station * beams + beam) * pols + pol. Receiver noise is independent in each; all else is common,
- * also the pulsar's own noise, except for polarisations and for directions of noise sources.
+ * (station * beams + beam) * pols + pol; `chan` counts from 0, the lowest. Receiver noise is
+ * independent in each; all else is common, also the pulsar's own noise, except for polarisations
+ * and for directions of noise sources.
  *
  *   out   float [count][2] (re, im) if complex, float [count] if real
  *

@@ -135,7 +135,7 @@ double synth_spec_chan_hz(const struct synth_spec *spec, uint32_t chan);
 int polarise_is_given(const struct synth_polarisation *polarisation);
 
 /* Computes the gains (re, im; amplitudes of exp(+ i omega t)) by which a source is gains[0] e0 +
- * gains[1] e1 in polarisation `pol`, where e0 and e1 are independent waveforms. Without a
+ * gains[1] e1 in polarisation `pol`, from 0, where e0 and e1 are independent waveforms. Without a
  * polarisation, or with names of no feeds, it is e0 in every `pol`; I always equals that of such a
  * source. gains[1] is 0 if it is fully polarised. The stronger feed has the phase of e0.
  *

@@ -152,8 +152,8 @@ SCOPED_END(verify_rows_destroy, struct verify_rows *)
 double verify_rows_went_in(const struct verify_rows *rows);
 
 /* Adds the differences between verify->stored, a chunk's streams of row `row` as floats, and the
- * `expected` numbers, as many, to verify->found.agreement. A difference is no failure. is_marked:
- * the row is marked in /provenance/holes and may be NaN.
+ * `expected` numbers, as many, to verify->found.agreement. A difference is no failure. is_marked
+ * (the row is marked in /provenance/holes) changes only the words of a failure.
  *
  *   wholes   of this row (pipeline/finish/finish.h, finish_wholes()); NULL: it has all channels;
  *            of visibilities never NULL

@@ -1,7 +1,7 @@
 /* Headers of filterbanks and roots of our own products: when rows begin, by what the header's
  * `tstart` says, and what the root says more exactly (start_mjd_day, start_second, first_time);
- * what the attributes of rows say; whether both agree. *assumed is a list of assumptions, to which
- * functions add (assume_if(), input/archive.h). */
+ * what the attributes of rows say; whether both agree. Uses HDF5: main thread only. *assumed is a
+ * list of assumptions, to which functions add (assume_if(), input/archive.h). */
 #ifndef VOLTMILL_INPUT_FBH5_FBH5_HEADER_H
 #define VOLTMILL_INPUT_FBH5_FBH5_HEADER_H
 

@@ -1,14 +1,15 @@
 /* A dataset of voltages in an HDF5 file, by a description in the words of input.layout: what its
- * samples are and how they are stored. Private to input/format/. */
+ * samples are and how they are stored. Uses HDF5: main thread only. Private to input/format/. */
 #ifndef VOLTMILL_INPUT_FORMAT_DATASET_H
 #define VOLTMILL_INPUT_FORMAT_DATASET_H
 
 #include "input/archive.h"
 #include "io/hdf5/h5.h"
 
-/* Opens a dataset, links followed, for h5_close(). `path` is the file's name, for messages. Fails
- * with DATA: missing (the message lists the existing ones), unreadable, its header after the end of
- * a truncated file; with DEVICE (memory, descriptors); *out is unchanged then. */
+/* Opens a dataset, links followed, for h5_close(). `path` is the file's name, by which the files of
+ * its external links are found. Fails with DATA: missing (the message lists the existing ones),
+ * unreadable, its header after the end of a truncated file; with DEVICE (memory, descriptors); *out
+ * is unchanged then. */
 status_t dataset_open(hid_t file, const char *path, const char *name, hid_t *out);
 
 /* Fills in the archive, made for this file by archive_create(), from the description and the

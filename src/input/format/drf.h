@@ -1,4 +1,4 @@
-/* Digital RF recordings: folders of files. Private to input/format/. */
+/* Digital RF recordings: folders of files. Main thread only (HDF5). Private to input/format/. */
 #ifndef VOLTMILL_INPUT_FORMAT_DRF_H
 #define VOLTMILL_INPUT_FORMAT_DRF_H
 

@@ -1,5 +1,5 @@
 /* Metadata of HDF5 files of known formats, in attributes and small datasets, and the description
- * that is made of it. Private to input/format/. */
+ * that is made of it. Uses HDF5: main thread only. Private to input/format/. */
 #ifndef VOLTMILL_INPUT_FORMAT_FIELDS_H
 #define VOLTMILL_INPUT_FORMAT_FIELDS_H
 
@@ -11,7 +11,8 @@ struct fields {
     const char *path, *format;
     hid_t file;
     const struct job_layout *layout; /* the job's words, which override the file's */
-    struct job_layout own;           /* the file's words about the archive that is made of it */
+    struct job_layout own;           /* the file's words about the archive that is made of it, for
+                                        override_free(): fields_make() calls it */
     struct archive *archive;         /* of one part; NULL: the file is only looked at */
 };
 

@@ -1,6 +1,6 @@
 /* Table of the formats of archives, by which `layout: auto` and `voltmill info` recognise a path,
- * and by which it is opened. Private to input/ but for formats_recognise(), formats_find_other(),
- * formats_expect() and formats_add_titles().
+ * and by which it is opened. Main thread only (HDF5). Private to input/ but for
+ * formats_recognise(), formats_find_other(), formats_expect() and formats_add_titles().
  *
  * A format is a file of this folder with its row, named below in FORMATS; its name is also listed
  * in the help of input.layout.format (job/job_layout.c). A path may be a file, a folder or one of a

@@ -1,5 +1,5 @@
-/* Values that a description leaves to the file: in attributes, frequencies in datasets.
- * Private to input/format/. */
+/* Values that a description leaves to the file: in attributes, frequencies in datasets. Uses HDF5:
+ * main thread only. Private to input/format/. */
 #ifndef VOLTMILL_INPUT_FORMAT_SAID_H
 #define VOLTMILL_INPUT_FORMAT_SAID_H
 

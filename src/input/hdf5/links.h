@@ -1,5 +1,5 @@
 /* Links on the way to a dataset. They are followed one by one, so that every file is checked before
- * HDF5 opens it: opening a pipe would block. */
+ * HDF5 opens it: opening a pipe would block. Main thread only, or the one thread that uses HDF5. */
 #ifndef VOLTMILL_INPUT_HDF5_LINKS_H
 #define VOLTMILL_INPUT_HDF5_LINKS_H
 

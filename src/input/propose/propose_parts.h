@@ -1,5 +1,5 @@
-/* Facts that a file states, and what is made of them. Private to input/propose/ but for
- * propose_add_path(). */
+/* Facts that a file states, and what is made of them. Uses HDF5: main thread only. Private to
+ * input/propose/ but for propose_add_path(). */
 #ifndef VOLTMILL_INPUT_PROPOSE_PROPOSE_PARTS_H
 #define VOLTMILL_INPUT_PROPOSE_PROPOSE_PARTS_H
 
