@@ -13,8 +13,8 @@ struct input {
     uint32_t products; /* bit i: product i of the job is made of it */
 };
 
-/* Starts from {0}; inputs_free() in any case, which leaves {0}. Each path once, in a stated order.
- */
+/* Starts from {0}; inputs_free() in any case, which leaves {0}. Each path once, where it was first
+ * listed. */
 struct inputs {
     struct input *files;
     size_t count;

@@ -8,9 +8,9 @@
 /* Joins files[1..] to files[0], each an archive of one part, along files[0]->shape.stacked. Sorts
  * `files` by their start times first if they continue in time and all state one. Their contents
  * move: the caller still destroys all of them. May warn (join_say_shift()), and adds to
- * files[0]->assumed. Fails with DATA: two files that are not of one observation, overlap, do not
- * start together or continue out of phase, and what differs; more than 2^26 gaps; with DEVICE
- * (memory). */
+ * files[0]->assumed. Fails with DATA: two files that are not of one observation, overlap, are
+ * further apart than all are long, do not start together or continue out of phase, and what
+ * differs; more than 2^26 gaps; with DEVICE (memory). */
 status_t join_archives(struct archive **files, size_t count);
 
 /* Warns if `next` starts a fraction of a sample off the samples of the files before it, start.over,

@@ -112,7 +112,7 @@ uint64_t depot_budget(const depot_t *depot);
  * unreadable, or not what it was; with DEVICE (memory, descriptors). */
 status_t depot_take(depot_t *depot, const struct stored *by, struct mapping *mapping,
                     struct stored **out);
-/* Takes a pin of depot_take() back; takes NULL. */
+/* Takes the last pin of depot_take() back; takes NULL. */
 void depot_give(depot_t *depot, struct stored *stored);
 
 /* Reads chunks of a dataset of `depot` without HDF5's filters if that is possible; *is_done says
