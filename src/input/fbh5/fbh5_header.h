@@ -17,11 +17,11 @@ struct start {
 };
 
 /* Finds the start in root and header. `tstart`: the header's, MJD of the first row's leading edge
- * (of its centre in products before PRODUCT_VERSION_OF_EDGES), 0 when unknown; `tsamp`: seconds of
- * a row. *out is not known if neither says it. Where both say different times, the root's is used,
- * and that is noted in *assumed. `path` is for messages. Fails with DATA: values of the root that
- * are no times, unreadable, or of a format_version above PRODUCT_VERSION; with DEVICE (memory);
- * *out is unchanged then. */
+ * (of its centre in products before PRODUCT_VERSION_OF_EDGES), unknown unless above 0 and below
+ * 4e5; `tsamp`: seconds of a row. *out is not known if neither says it. Where both say different
+ * times, the root's is used, and that is noted in *assumed. `path` is for messages. Fails with
+ * DATA: values of the root that are no times, unreadable, or of a format_version above
+ * PRODUCT_VERSION; with DEVICE (memory); *out is unchanged then. */
 status_t start_read(hid_t file, const char *path, double tstart, double tsamp, struct start *out,
                     char **assumed);
 

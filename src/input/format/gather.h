@@ -10,9 +10,9 @@
  * known (layout->first_sample, or start times of files side by side), at these. Two files, or with
  * layout->parts two datasets of each, hold real and imaginary parts where the layout says so. What
  * is assumed goes to (*out)->assumed; may warn. The caller destroys *out (before: NULL) in any
- * case. Fails with DATA: two files that are not of one observation or overlap, and what differs;
- * with USAGE: an impossible number of files or of first samples; with DEVICE (memory, descriptors);
- * and with DATA, USAGE, DEVICE as the format does. */
+ * case. Fails with DATA: two files that are not of one observation, overlap or are far apart, and
+ * what differs; with USAGE: an impossible number of files or of first samples; with DEVICE (memory,
+ * descriptors); and with DATA, USAGE, DEVICE as the format does. */
 status_t gather_files(const struct format_input *input, const struct format *format,
                       struct archive **out);
 
