@@ -71,21 +71,25 @@ typedef uint32_t lanes32_t __attribute__((vector_size(VECTOR)));
 typedef lanes_t lanes_anywhere __attribute__((aligned(4)));
 typedef lanes_t lanes_packed __attribute__((aligned(1), may_alias));
 
+/* SHUFFLE(a, b, n0, n1, ...): returns LANES lanes by their numbers in both registers of 4-byte
+ * lanes, which are LANES and more in `b`. SHUFFLE_NUMBERS(): of registers of other lanes, by a
+ * vector `type` of as many integers of their size. */
 #ifdef __clang__
 #define SHUFFLE_NUMBERS(type, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
 #define SHUFFLE_NUMBERS(type, a, b, ...) __builtin_shuffle(a, b, (type){__VA_ARGS__})
 #endif
 #define SHUFFLE(a, b, ...) SHUFFLE_NUMBERS(mask_t, a, b, __VA_ARGS__)
-/* Lanes of two registers, one after the other, from number b on or half of it: every second one;
- * lanes of the first and the second register in turn; every lane twice. Lane b of each two lanes
- * twice, and both exchanged for b = 1. */
+/* Number of the lane that SHUFFLE() puts in lane l, for EACH_LANE(). LANE_SECOND: every second one
+ * of both registers, from number b on. LANE_IN_TURN: of the first and the second register in turn,
+ * from number b / 2 on. LANE_TWICE: each twice, from number b / 2 on. LANE_OF_TWO: number b of each
+ * two lanes, twice. LANE_EXCHANGED, b = 1: each two lanes exchanged. */
 #define LANE_SECOND(l, b) 2 * (l) + (b)
 #define LANE_IN_TURN(l, b) ((b) + (l)) / 2 + (l) % 2 * LANES
 #define LANE_TWICE(l, b) ((b) + (l)) / 2
 #define LANE_OF_TWO(l, b) (l) / 2 * 2 + (b)
 #define LANE_EXCHANGED(l, b) (l) ^ (b)
-/* The number of a lane; 1 and b in turn. */
+/* The number of a lane, plus b; 1 and b in turn. */
 #define LANE_NUMBER(l, b) (l) + (b)
 #define ONE_AND(l, b) (l) % 2 ? (b) : 1
 

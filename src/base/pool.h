@@ -5,7 +5,8 @@
  * independent tasks. Those of the first phase may run beside those of other blocks. The next phase
  * of a block begins when the one before is over and the block before is done. Idle threads sleep.
  * Threads receive no signals but those of their own accesses (base/thread.h), and carry the pool's
- * name. A task that can fail leaves its status in its context. */
+ * name. A task that can fail leaves its status in its context. Any thread may submit blocks and
+ * wait for them. */
 #ifndef VOLTMILL_BASE_POOL_H
 #define VOLTMILL_BASE_POOL_H
 
@@ -58,14 +59,14 @@ uint64_t pool_submit(pool_t *pool, const struct pool_block *block);
 void pool_wait(pool_t *pool, uint64_t number);
 int pool_is_done(pool_t *pool, uint64_t number);
 /* Works on one phase of `tasks` tasks (perhaps 0) with the helpers, as thread 0, until all are
- * done. It is a block of the pool: waits while POOL_BLOCKS are there. Not for a TEAM, which has a
- * thread 0 of its own. */
+ * done. It is a block of the pool: waits while POOL_BLOCKS are there. By one thread at a time. Not
+ * for a TEAM, which has a thread 0 of its own. */
 void pool_run(pool_t *pool, uint64_t tasks, pool_task_t *run, void *context);
 
 /* Runs tasks 0 .. tasks - 1, run(context, thread, task), without a pool, by the calling thread,
  * which is thread 0, and helpers of its own: at most `threads` threads, no more than tasks. Returns
- * when all are done. Helpers carry the caller's name, sleep afterwards and end with it. Within a
- * task, or where no thread can be made, the caller does all alone. */
+ * when all are done. Helpers carry the caller's name, sleep afterwards and end with it. The caller
+ * does all alone within a task of a call that has helpers, or where no thread can be made. */
 void pool_each(uint32_t threads, uint64_t tasks, pool_task_t *run, void *context);
 /* Does as pool_each(), with at most `threads` threads, tasks that can fail: after a failure no
  * further one begins. Returns the status of the first task that failed, else OK; its cause is the

@@ -30,8 +30,9 @@ status_t report_fail(status_t code, const char *format, ...) __attribute__((form
  * recorded, if any: report_cause() may be among its words. Returns `code`. */
 status_t report_again(status_t code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Return the recorded cause ("" if there is none), and its status. In the main thread: the earliest
- * of its own and of those handed over. The text is valid until this thread's record changes. */
+/* Return the recorded cause ("" if there is none), and its status (OK). In the main thread: the
+ * earliest of its own and of those handed over. The text is valid until this thread's record
+ * changes. */
 const char *report_cause(void);
 status_t report_cause_status(void);
 
@@ -64,8 +65,9 @@ int report_claim(void);
 /* Flushes standard output. A failure is reported by report_flush(). */
 void report_show(void);
 
-/* Flushes standard output. Fails with NO_SPACE (full, over quota) or DATA if that fails, or if
- * anything that was printed before is lost; not if a pipe's or terminal's reader has gone. */
+/* Flushes standard output. Fails with NO_SPACE (full, over quota, beyond the largest file) or DATA
+ * if that fails, or if anything that was printed before is lost; not if a pipe's or terminal's
+ * reader has gone. */
 status_t report_flush(void);
 
 /* Prints "error: CAUSE" on stderr; "stopped: CAUSE" if the status is STOPPED, "incomplete: CAUSE"

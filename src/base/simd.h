@@ -13,14 +13,15 @@ enum simd_level { SIMD_BASE, SIMD_AVX2, SIMD_AVX512, SIMD_LEVELS };
 /* Returns whether this machine and this build have an instruction set. */
 int simd_has(enum simd_level level);
 /* Returns the best that this machine and this build have, at most what VOLTMILL_SIMD names (BASE if
- * that is no instruction set). */
+ * that is no instruction set; unset or empty: without a limit). */
 enum simd_level simd_best(void);
 /* Checks the variable VOLTMILL_SIMD, which may be unset, empty, base, avx2 or avx512. Else fails
  * with DEVICE. */
 status_t simd_check(void);
 
 /* Defines the function that returns the table of an instruction set; NULL if this machine or this
- * build lacks it. */
+ * build lacks it. `table` is the tag of its struct; tables are called table_base, ..._avx2,
+ * ..._avx512. */
 #ifdef __x86_64__
 #define SIMD_DEFINE_FIND(function, table)                                                          \
     extern const struct table table##_base, table##_avx2, table##_avx512;                          \

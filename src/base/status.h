@@ -74,7 +74,7 @@ static inline void free_two(void *two)
         }                                                                                          \
     } while (0)
 
-/* The same for functions with a label `out:`. */
+/* The same for functions with a label `out:`: they set `st` and jump there. FAIL_OUT: always. */
 #define TRY_OUT(call)                                                                              \
     do {                                                                                           \
         st = (call);                                                                               \

@@ -318,7 +318,7 @@ extern const char *const polarisation_names[], *const stokes_v_names[], *const f
  * none, and *out is then undefined. */
 int packing_parse(const char *text, struct packing *out) __attribute__((warn_unused_result));
 
-/* Returns the name of a packing, without the order of its bits. */
+/* Returns the name of a packing of these lists, without the order of its bits. */
 const char *packing_name(const struct packing *packing);
 
 #endif

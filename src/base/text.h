@@ -22,11 +22,11 @@ struct text {
 status_t text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 status_t text_add_bytes(struct text *text, const char *bytes, size_t count);
 /* Appends a path, with HOME in the place of "~" if that is all of it or "/" follows. *ok = 1; 0:
- * HOME is needed, and unset or empty, and the path is appended without it. Fails with DEVICE
- * (memory). */
+ * HOME is needed, and unset or empty, and only what follows "~" is appended. Fails with DEVICE
+ * (memory), as text_add(). */
 status_t text_add_path(struct text *text, const char *path, int *ok);
 /* Appends at most 16383 bytes for people, with texts escaped (display_format()). Fails with DEVICE
- * (memory). */
+ * (memory), as text_add(). */
 status_t text_add_shown(struct text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Frees the text, and leaves {0}: its status is forgotten, too. */
@@ -67,9 +67,9 @@ struct text_guess {
     size_t far;
 };
 
-/* Takes `word` if it is near enough to be meant (a synonym or the same in other case, or at most
- * two changes and half of the word away; both at most 32 bytes), and nearer than those before it;
- * returns whether it did. `word` must outlive the guess. */
+/* Takes `word` if it is near enough to be meant (a synonym or the same in other case; or, of at
+ * most 32 bytes each, at most two changes and half of the word away), and nearer than those before
+ * it; returns whether it did. `word` must outlive the guess. */
 int text_guess(struct text_guess *guess, const char *word);
 
 /* Appends a name as a line of its own after those before; newlines within it become '?'. No newline

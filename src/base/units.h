@@ -43,10 +43,10 @@ const char *units_number_in(uint64_t count, const char *one, const char *many,
 /* Returns `one` if `count` is 1, else `many`. */
 const char *units_plural(uint64_t count, const char *one, const char *many);
 
-/* Reads "1GiB", "1.5 GB", "64k", "1073741824" (k or K, M, G, T, P: decimal; Ki, Mi, Gi, Ti, Pi:
- * binary; B optional; blanks before the number or the unit); drops fractions of a byte. Returns 1;
- * 0, and leaves *bytes unchanged, when the text is something else, below 0, or 9 * 10^18 bytes or
- * more. */
+/* Reads "1GiB", "1.5 GB", "64k", "1073741824" (a number as strtod() reads it; k or K, M, G, T, P:
+ * decimal; Ki, Mi, Gi, Ti, Pi: binary; B optional; blanks before the number or the unit); drops
+ * fractions of a byte. Returns 1; 0, and leaves *bytes unchanged, when the text is something else,
+ * below 0, or 9 * 10^18 bytes or more. */
 int units_parse_bytes(const char *text, uint64_t *bytes) __attribute__((warn_unused_result));
 
 /* Read a whole number (decimal, up to 2^64 - 1) or a finite real one (as strtod()), at which the
