@@ -37,7 +37,8 @@ status_t file_is_folder(const char *path, int *out);
 status_t file_cut(int fd, const char *path, uint64_t bytes);
 
 /* Cuts the bytes after the first `bytes` ones, which another program has appended to a file of
- * ours, and warns of it. Fails with DATA, NO_SPACE. */
+ * ours, and warns of it; does nothing if there are none. `path` is for messages. Fails with DATA,
+ * NO_SPACE. */
 status_t file_cut_appended(int fd, const char *path, uint64_t bytes);
 
 /* Sets *out to whether two names lead to one existing file, or would lead to one if it, and folders
@@ -99,7 +100,8 @@ struct file_place {
     uint64_t offset;
 };
 /* Copies `bytes` bytes from one place to another, which do not overlap, by several threads where
- * there are many processors. Fails with DATA, also if the source ends before; with NO_SPACE. */
+ * there are many processors. Fails with DATA, also if the source ends before; with NO_SPACE; some
+ * bytes may be copied then. */
 status_t file_copy(const struct file_place *from, const struct file_place *to, uint64_t bytes);
 /* Some bytes of a file in memory, as memory that its owner writes: several threads write their
  * parts of one file at once, for which pwrite() would take turns. */

@@ -54,9 +54,10 @@ status_t claim_check_owner_open(int fd, const char *part);
 /* Opens the file at `part`, created if it is missing (its folder exists; mode 0666 without the
  * umask), and locks it against every other run until *fd, for reading and writing, is closed;
  * *bytes is its size, and its bytes stay. Fails with USAGE if another run has the lock for three
- * seconds, the file is another user's, a link, no ordinary file or one with further names (hard
- * links), or may not be opened; with NO_SPACE, DATA, DEVICE (memory, descriptors): *fd and *bytes
- * are unchanged then, a file that was made may stay. A file system without locks locks nothing. */
+ * seconds, the file is another user's (claim_check_owner()), a link, no ordinary file or one with
+ * further names (hard links), or may not be opened; with NO_SPACE, DATA, DEVICE (memory,
+ * descriptors): *fd and *bytes are unchanged then, a file that was made may stay. A file system
+ * without locks locks nothing. */
 status_t claim_take(const char *part, int *fd, uint64_t *bytes);
 /* Shares a lock (`fd`: of claim_take() or claim_open(), `part` its name, for messages): others may
  * have one of the same kind, but claim_take() is refused as long as one is left. So a file is safe

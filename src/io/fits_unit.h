@@ -47,7 +47,8 @@ status_t fits_unit_find_table(fits_unit_t *unit, const char *name);
 
 /* Sets *out to whether another table of that name follows among the first 1000 units, as far as
  * they can be read; stays at its unit. Fails with DATA: a unit on the way states impossible fields
- * or two names, or its own is unreadable; with DEVICE (memory). */
+ * or two names, or its own is unreadable; with DEVICE (memory). The unit may be another one then.
+ */
 status_t fits_unit_has_further(fits_unit_t *unit, const char *name, int *out);
 
 /* Finds the byte of the file at which the rows of a table begin. Fails with DATA, DEVICE (memory);

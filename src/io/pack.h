@@ -80,6 +80,7 @@ struct pack_type {
     size_t nfields;
     int is_whole; /* the struct is packed byte by byte; `fields` are its pointers, all of them */
 };
+/* A struct that is packed field by field: `table` is an array of its fields. */
 #define PACK_TYPE(type, table)                                                                     \
     {                                                                                              \
         .size = sizeof(type), .fields = (table), .nfields = sizeof(table) / sizeof *(table)        \

@@ -38,7 +38,8 @@ void h5_begin(void);
 void h5_close(hid_t id);
 SCOPED_END(h5_close, hid_t)
 SCOPED_END_ANY(H5free_memory)
-void h5_close_two(hid_t (*two)[2]); /* the last first */
+/* Closes two identifiers as h5_close() does, the last first. */
+void h5_close_two(hid_t (*two)[2]);
 /* Returns *id, and sets it to -1: moves the identifier. */
 hid_t h5_move(hid_t *id);
 
@@ -125,7 +126,8 @@ void h5_dataset_close(struct h5_dataset *dataset);
 
 /* Reads all values of a dataset as `count` numbers of a type in memory. Fails with DATA, also where
  * there is another count, where the values are in external files, and where integers of 8 bytes are
- * read and one has a fraction or is beyond 2^63; with DEVICE (memory). */
+ * read from floats and one has a fraction or is beyond 2^63 (integers beyond become the nearest
+ * that fits); with DEVICE (memory). */
 status_t h5_dataset_read(const struct h5_dataset *dataset, const char *where, const char *name,
                          hid_t type, uint64_t count, void *out);
 /* Reads all values, also of an attribute, as values of a type in memory, wherever they are: `out`
@@ -146,11 +148,11 @@ status_t h5_number_type(hid_t stored, const char *where, const char *member, hid
 /* Reads a text attribute of an object (`where` names file and object in messages): a scalar, or the
  * first text of an array, without blanks at its end; *value is for free(). If it is missing, sets
  * *found = 0 and leaves *value unchanged, also after a failure. Fails with DATA if it is no text,
- * has no elements, or is unreadable; with DEVICE (memory). */
+ * has no elements, is unreadable, or has more than 2^28 bytes; with DEVICE (memory). */
 status_t h5_get_text(hid_t object, const char *where, const char *name, char **value, int *found);
 /* Reads a text as h5_get_text() does, from files of unknown origin: an attribute that is no text,
- * or has no elements, counts as missing. Fails with DATA (unreadable), DEVICE (memory), with *found
- * = 0 and *value unchanged. */
+ * or has no elements, counts as missing. Fails with DATA (unreadable, more than 2^28 bytes), DEVICE
+ * (memory), with *found = 0 and *value unchanged. */
 status_t h5_find_text(hid_t object, const char *where, const char *name, char **value, int *found);
 /* Sets *out to whether a text attribute is that word (`where` is for messages); 0 if it is missing,
  * no text, or without elements. Fails with DATA (unreadable), DEVICE (memory); *out is unchanged
@@ -172,7 +174,8 @@ status_t h5_get_texts(hid_t object, const char *where, const char *name, int any
 /* Read a number of an attribute, a scalar or an array of equal ones, also of an enumeration; i64 a
  * whole one. `where` is for messages. If it is missing, set *found = 0, and leave *value unchanged,
  * also after a failure. Fail with DATA: no number, no elements, different ones, unreadable, and for
- * i64 one with a fraction or beyond 2^63; with DEVICE (memory). */
+ * i64 a float with a fraction or beyond 2^63 (an integer beyond becomes the nearest that fits);
+ * with DEVICE (memory). */
 status_t h5_get_f64(hid_t object, const char *where, const char *name, double *value, int *found);
 status_t h5_get_i64(hid_t object, const char *where, const char *name, int64_t *value, int *found);
 
