@@ -189,17 +189,14 @@ status_t file_reserve(int fd, const char *path, uint64_t bytes)
     do {
         status = fallocate(fd, 0, 0, (off_t)bytes);
     } while (status != 0 && errno == EINTR);
-    if (status != 0 && (errno == EOPNOTSUPP || errno == ENOSYS)) {
-        TRY(file_free_bytes(path, &left));
-        TRY(left < bytes ? file_fail_no_space(path, bytes) : STATUS_OK);
-    } else if (status != 0 && reason_is_full(errno)) {
+    if (status != 0 && reason_is_full(errno)) {
         /* A quota or a limit does not show in what is free. */
         REQUIRE(errno == ENOSPC, STATUS_NO_SPACE, "no space for %s: it needs %" PRIu64 " bytes: %s",
                 path, bytes, strerror(errno));
         TRY(file_fail_no_space(path, bytes));
     } else {
-        REQUIRE(status == 0, STATUS_DATA, "%s: %" PRIu64 " bytes cannot be reserved: %s", path,
-                bytes, strerror(errno));
+        REQUIRE(status == 0 || errno == EOPNOTSUPP || errno == ENOSYS, STATUS_DATA,
+                "%s: %" PRIu64 " bytes cannot be reserved: %s", path, bytes, strerror(errno));
     }
     return STATUS_OK;
 }
