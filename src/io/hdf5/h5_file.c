@@ -162,7 +162,7 @@ static status_t h5_file_writing_open(const char *path, const struct writing_opti
     writing->seen = options->seen;
     writing->has_place = options->fd >= 0;
     writing->fd = writing->has_place ? fcntl(options->fd, F_DUPFD_CLOEXEC, 0)
-                                     : memfd_create(path, MFD_CLOEXEC);
+                                     : memfd_create("measured", MFD_CLOEXEC);
     REQUIRE_OUT(writing->fd >= 0, reason_make_status(errno), "%s cannot be made: %s", path,
                 strerror(errno));
     if (options->is_made) {
