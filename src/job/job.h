@@ -390,7 +390,7 @@ struct job_search {
     char *csv;        /* the table as text, too; NULL: not */
     uint32_t widths;  /* samples of the widest box; a power of two; default 64 */
     double threshold; /* S/N; default 7 */
-    uint64_t most;    /* peaks that are grouped, the strongest; default 2^22 */
+    uint64_t most;    /* peaks that are grouped, the strongest; default 2^20 */
 };
 
 /* How a dedispersion adds; the first three give the same bytes. Their names, then NULL. */
@@ -531,7 +531,8 @@ struct job_each {
     const char *name;  /* takes the place of {name} in the job's values; NULL: none does */
     const char *files; /* its input: a file, a pattern, or several files, one a line; name and files
                           are both given or both NULL */
-    int is_input;      /* only `input` and `run` count; all else is ignored, with its mistakes */
+    int is_input;      /* only `input` and `run` count; all else is ignored, with its mistakes: the
+                          job has one product, of voltages, which is not meant to be written */
 };
 
 /* Read and check the text of a job in memory, `length` bytes, as job_load() does that of a file.
@@ -582,7 +583,7 @@ status_t job_parse_divided(const char *path, const char *text, size_t length,
 int job_needs_rate(const struct job *job);
 
 /* Returns whether the input of a job that was read whole is an archive of voltages; else it is a
- * filterbank, which is dedispersed as it is. 0 for a job of an input alone (job_each.is_input). */
+ * filterbank, which is dedispersed as it is. 0 for a job of job_unpack_input(). */
 int job_reads_voltages(const struct job *job);
 
 /* Returns whether the job is a semi-coherent search: for each DM of dedisperse.coherent a filter

@@ -88,6 +88,7 @@ struct schema {
     const char *was;      /* an older name of the key that is still read; NULL: none */
 };
 
+/* The value is `member` of the struct `type`. */
 #define SCHEMA_AT(type, member) .at = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
 
 /* The words of a choice; and what must stand beside a key. */
@@ -118,6 +119,7 @@ struct schema {
 /* Two numbers or parsed values: the second member follows the first. */
 #define SCHEMA_PAIR(type, first) SCHEMA_AT(type, first), .least = 2, .most = 2, .is_pair = 1
 
+/* Where the key stands, `member` of `type`, an int or enum, becomes `value`. */
 #define SCHEMA_GIVEN(type, member, value) .given = {offsetof(type, member), (value)}
 
 /* Fills the zeroed struct *out with what `root` says and with defaults, adds the mistakes of `root`

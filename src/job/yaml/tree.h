@@ -136,8 +136,9 @@ int tree_parse_whole(const char *text, uint64_t *value) __attribute__((warn_unus
  * *value unchanged. */
 int tree_parse_number(const char *text, double *value) __attribute__((warn_unused_result));
 
-/* Appends the dotted path of `node`, after a dot if `out` is not empty; of the root nothing. Fails
- * with DEVICE (memory). */
+/* Appends the dotted path of `node`, after a dot if `out` is not empty; of the root nothing. Keys
+ * are cut to 100 bytes, and the place in a list that was written as its only entry is omitted.
+ * Fails with DEVICE (memory). */
 status_t tree_path(const struct tree *node, struct text *out);
 
 /* Returns whether a value is null in YAML: no text, ~ or null, without quotes. */
@@ -157,9 +158,9 @@ SCOPED_END(tree_destroy, struct tree *)
 /* Returns the node that is written in the place of a node: mostly itself; NULL: nothing. */
 typedef const struct tree *(*tree_pick)(const struct tree *node, const void *arg);
 
-/* Appends `root` as YAML in block style, its nodes as `pick` says, called with `arg` (NULL: all as
- * they are). The text depends on kinds, keys and values alone: not on how they were quoted,
- * indented or commented. Fails with DEVICE (memory). */
+/* Appends `root` as YAML in block style, all below it as `pick` says, called with `arg` (NULL: as
+ * it is). The text depends on kinds, keys and values alone: not on how they were quoted, indented
+ * or commented. Fails with DEVICE (memory). */
 status_t tree_write(const struct tree *root, tree_pick pick, const void *arg, struct text *out);
 
 /* Appends a text in double quotes. Fails with DEVICE (memory). */

@@ -31,9 +31,9 @@ status_t yaml_file_put_word(struct tree *root, const char *place, const char *wo
  * is YAML) at its place: entries of lists go by number, the number after the last appends; mappings
  * and lists that are missing on the way are made. `each` may be NULL. mistakes->file names the file
  * in messages; `sets` and each->set must outlive *out, which tree_destroy() frees, and a failure
- * leaves unchanged. Fails with USAGE when the text is no YAML document at all, is empty, or has
- * more than YAML_FILE_BYTES; what else is wrong is a mistake, and no failure; with DEVICE (memory).
- */
+ * leaves unchanged. Fails with USAGE when tree_read() finds a mistake in the text, or it is empty,
+ * or has more than YAML_FILE_BYTES; what is wrong with overrides is a mistake, and no failure; with
+ * DEVICE (memory). */
 status_t yaml_file_read(const char *text, size_t length, const char *const *sets, uint32_t nsets,
                         const struct yaml_each *each, struct mistakes *mistakes, struct tree **out);
 
