@@ -8,7 +8,7 @@
  * A rank that dies, or is silent for too long, is a failure, too. The run is aborted after the
  * others have ended.
  *
- * All functions are for the main thread.
+ * All functions are for the main thread. Communicators are not MPI_COMM_NULL.
  *
  * A stop can be requested on any rank. No chunk is begun then. Chunks in progress are dropped: at
  * once, or, if they may be finished, after eight seconds. */

@@ -4,7 +4,7 @@
  *
  * A process that was stopped itself (by a terminal, by SLURM's suspend, by a machine too busy to
  * let it run) received nothing meanwhile, which is no evidence about others. So every timeout
- * begins anew if it was not checked for half of its time. */
+ * begins anew if it was not checked for half of its time. Communicators are not MPI_COMM_NULL. */
 #ifndef VOLTMILL_RANKS_LIVENESS_H
 #define VOLTMILL_RANKS_LIVENESS_H
 
