@@ -132,11 +132,13 @@ status_t grid_create_all(MPI_Comm comm, const struct job *job, const struct arch
     SCOPED(inputs_free) struct inputs inputs = {0};
     SCOPED(text_free) struct text origin = {0};
     SCOPED(grid_destroy_at) struct grid *grid = NULL;
-    TRY(memory_zeroed(1, sizeof *grid, "a job's parts", &grid));
-    grid->job = job;
-    grid->lock_fd = -1;
-    TRY(agree_all(comm, memory_format(&grid->lock, "%s.coherent", job->dedisperse[0].file)));
-    status_t st = STATUS_OK;
+    status_t st = memory_zeroed(1, sizeof *grid, "a job's parts", &grid);
+    if (st == STATUS_OK) {
+        grid->job = job;
+        grid->lock_fd = -1;
+        st = memory_format(&grid->lock, "%s.coherent", job->dedisperse[0].file);
+    }
+    TRY(agree_all(comm, st));
     if (agree_rank(comm) == 0) {
         st = inputs_of_bank(job, archive, &inputs);
         st = st == STATUS_OK ? inputs_contents(&inputs, &origin) : st;

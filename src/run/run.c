@@ -553,8 +553,10 @@ static status_t run_part_all(MPI_Comm comm, struct grid *grid, uint32_t i,
     }
     if (rank == 0 && i + 1 < grid->count) {
         SCOPED(watchdog_end_at) watchdog_t *watchdog = NULL;
-        TRY(run_watch(options, part->job->products[0].file, "removed", &watchdog));
-        grid_remove_power(part);
+        /* Else grid_remove() removes it: the other ranks do not wait here. */
+        if (!report_failed(run_watch(options, part->job->products[0].file, "removed", &watchdog))) {
+            grid_remove_power(part);
+        }
     }
     return STATUS_OK;
 }
