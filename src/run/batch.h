@@ -15,15 +15,15 @@ struct observations {
     uint32_t count;
 };
 
-/* Finds the files of a pattern, or (pattern NULL) of each line of the file `list`; "-" is standard
- * input. Ignores empty lines, lines that begin with '#', and blanks at the end of a line. The name
- * of an existing file is no pattern, even if it looks like one. Files of one sequence are one
- * observation; a warning gives the number of its files that no pattern matches. With `keeps_going`,
- * a line that no file matches becomes an observation with `missing`. Appends to `texts`, which
- * observations_index() reads; text_free() frees it, also after a failure. Fails with USAGE if
- * nothing matches the pattern or a line, the list has no line or is HDF5, "~" of one is unknown, or
- * a name cannot replace {name}; with DATA if `list` is unreadable or larger than 64 MiB, or a name
- * cannot be looked up; with DEVICE (memory). */
+/* Finds the files of a pattern (`list` NULL), or of each line of the file `list` (`pattern` NULL);
+ * "-" is standard input. Ignores empty lines, lines that begin with '#', and blanks at the end of a
+ * line. The name of an existing file is no pattern, even if it looks like one. Files of one
+ * sequence are one observation; a warning gives the number of its files that no pattern matches.
+ * With `keeps_going`, a line that no file matches becomes an observation with `missing`. Appends to
+ * `texts`, which observations_index() reads; text_free() frees it, also after a failure. Fails with
+ * USAGE if nothing matches the pattern or a line, the list has no line or is HDF5, "~" of one is
+ * unknown, or a name cannot replace {name}; with DATA if `list` is unreadable or larger than 64
+ * MiB, or a name cannot be looked up; with DEVICE (memory). */
 status_t observations_find(const char *pattern, const char *list, int keeps_going,
                            struct text *texts);
 
@@ -44,8 +44,9 @@ struct batch_choice {
  * itself or what leads to a sample of one. Observations are opened for that if any such file is
  * there: those of this part, since without --force no file of another origin is replaced; with it
  * all. For rank 0. Fails with USAGE, naming both observations and the file, or if the job is HDF5;
- * with DATA if the job cannot be read or a name looked up; with DEVICE. Mistakes in a job, and
- * observations that cannot be opened, wait for its run. */
+ * with DATA if the job cannot be read or a name looked up; with DEVICE, STOPPED (of a child process
+ * that opens files). Mistakes in a job, and observations that cannot be opened, wait for its run.
+ */
 status_t batch_check(const struct run_options *options, const struct batch_choice *choice,
                      const struct observations *observations);
 

@@ -20,8 +20,9 @@ struct resume_options {
  * input (output/journal_head.h). `archive` is NULL if the input is a filterbank. Unless it only
  * looks, removes journals that a killed run has left beside complete products. Without `force`,
  * fails with USAGE if an existing product is of another job or other files, is incomplete, or its
- * filterbank is missing; with `force`, nothing is complete then. Fails with DATA if a file cannot
- * be looked up or read; with DEVICE, STOPPED (of a child process that opens files). */
+ * filterbank is missing, and with DATA if its input cannot be read; with `force`, nothing is
+ * complete then. Fails with DATA if a name cannot be looked up or a journal read; with DEVICE,
+ * STOPPED (of a child process that opens files). */
 status_t resume_find(const struct job *job, const struct archive *archive,
                      const struct resume_options *options, struct resume *out);
 

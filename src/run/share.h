@@ -55,7 +55,8 @@ status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text
 
 /* Reads the file of a job into an empty text, or copies `given` (NULL: none). Ends the process if
  * that takes longer than `patience` seconds (0: never; below 0: CLOCK_STALL). Fails with DATA if
- * the file is unreadable or too large; with USAGE if it is HDF5; with DEVICE (memory). */
+ * the file is unreadable or too large; with USAGE if it is HDF5; with DEVICE (memory, no thread).
+ */
 status_t share_read_job(const char *path, const struct text *given, double patience,
                         struct text *out);
 
