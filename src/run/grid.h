@@ -36,8 +36,8 @@ struct grid {
  * differ from all others. The job is a semi-coherent search that has its coefficients
  * (share_job_all()). `job` and `archive` must outlive it. Collective: all ranks fail alike;
  * MPI_COMM_NULL: alone. Fails with USAGE if a file of a part is another one of the job, or one that
- * is read; with DATA if an input or a name cannot be looked up; with DEVICE (memory, descriptors).
- */
+ * is read, or dedisperse.constant is none; with DATA if an input is unreadable, or a name cannot be
+ * looked up; with DEVICE (memory, descriptors). */
 status_t grid_create_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
                          struct grid **out);
 /* Frees the grid; removes and releases the lock, if it was taken, and folders that were made for

@@ -96,10 +96,10 @@ status_t pass_claim_all(struct pass *pass);
 
 /* In one process, when pass->making is planned. pass_measure(): computes pass->bytes, the bytes of
  * each product's file. Fails with USAGE if a kind cannot store such rows, with DATA if an input
- * cannot be looked up, with DEVICE (memory). pass_add_room(): adds these, unless the pass is
- * complete, to the disk space that a run needs, and as much again for files that are to be
- * compressed. Fails with USAGE if there are ROOM_MOST_FILES, or a folder is none; with DATA if a
- * file system cannot be looked up; with DEVICE (memory). */
+ * cannot be looked up, with NO_SPACE (a limit on the size of files), DEVICE (memory).
+ * pass_add_room(): adds these, unless the pass is complete, to the disk space that a run needs, and
+ * as much again for files that are to be compressed. Fails with USAGE if there are ROOM_MOST_FILES,
+ * or a folder is none; with DATA if a file system cannot be looked up; with DEVICE (memory). */
 status_t pass_measure(struct pass *pass);
 status_t pass_add_room(const struct pass *pass, struct room *room);
 

@@ -49,7 +49,7 @@ status_t tuned_find(const struct tune_problem *problem, backend_t *backend, cons
  * filterbanks. `like` gives job, options, ranks of a machine, and whether a run will follow (it has
  * a communicator). Tables of delays are dropped afterwards. Fails as dedisperse_pass_all() would
  * before its first chunk: with USAGE (also if a product exists or belongs to another plan), DATA,
- * DEVICE, STOPPED (of a child process that opens files).
+ * NO_SPACE (a limit on the size of files), DEVICE, STOPPED (of a child process that opens files).
  *
  *   out   [job->ndedisperse], zeroed; for dedisperse_pass_end() in any case */
 status_t dedisperse_pass_foresee(const struct pass *like, const struct resume *skip,
@@ -76,8 +76,8 @@ void dedisperse_pass_end(struct dedisperse_pass *p, status_t st);
 /* Alone: plans the merge, and measures it. `part`: the first remaining part, whose power `work`
  * makes, or (NULL) exists; NULL: all are complete. *out is zeroed but for is_foreseen, and for
  * dedisperse_pass_end() in any case. Fails, as the merge would before its first chunk, with USAGE
- * (also if a product exists or belongs to another plan), DATA, DEVICE, STOPPED (of a child process
- * that opens files). */
+ * (also if a product exists or belongs to another plan), DATA, NO_SPACE (a limit on the size of
+ * files), DEVICE, STOPPED (of a child process that opens files). */
 status_t grid_merge_foresee(const struct grid *grid, const struct grid_part *part,
                             const struct archive *archive, const struct run_options *options,
                             const struct channelise_plan *work, struct dedisperse_pass *out);
@@ -155,9 +155,9 @@ struct run_plan {
 };
 
 /* Plans a run, in one process, which leaves all files as they are. `options` must outlive the plan,
- * which run_plan_destroy() frees. Fails with USAGE, DATA, DEVICE (memory, descriptors, no child)
- * and STOPPED (while a child process opens files), where the run would before its first chunk; not
- * for want of disk space or of a device, nor with HOLES. */
+ * which run_plan_destroy() frees. Fails with USAGE, DATA, NO_SPACE (a limit on the size of files),
+ * DEVICE (memory, descriptors, no child) and STOPPED (while a child process opens files), where the
+ * run would before its first chunk; not for want of disk space or of a device, nor with HOLES. */
 status_t run_plan_create(const struct run_options *options, struct run_plan **out);
 void run_plan_destroy(struct run_plan *plan); /* takes NULL */
 SCOPED_END(run_plan_destroy, struct run_plan *)

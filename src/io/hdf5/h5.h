@@ -85,7 +85,7 @@ status_t h5_create_placeless(hid_t file, const char *name, hid_t type, int rank,
 status_t h5_place_last(hid_t file, const char *name);
 
 /* Returns the offset in its file of a contiguous dataset's data, in bytes; HADDR_UNDEF for others,
- * external data, and until data is written. */
+ * external data, and while it has no place (h5_create_placeless()). */
 haddr_t h5_offset(hid_t dataset);
 
 /* Fails with DATA if the values of a dataset are in external files: HDF5 would read any file that
