@@ -1,4 +1,4 @@
-/* Long writes by several threads: on a disk, and in memory through a mapping. */
+/* Long writes by several threads: on a disk, and in memory through a mapping; space reserved. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,13 +9,33 @@
 #include "base/memory.h"
 #include "io/file.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+/* A file system with as many free bytes, which cannot reserve; 0: the real one. */
+static uint64_t free_bytes;
+
+int fallocate(int fd, int mode, off_t offset, off_t bytes)
+{
+    errno = EOPNOTSUPP;
+    return free_bytes > 0 ? -1 : (int)syscall(SYS_fallocate, fd, mode, offset, bytes);
+}
+
+int statvfs(const char *restrict path, struct statvfs *restrict out)
+{
+    (void)path;
+    *out = (struct statvfs){.f_bavail = free_bytes, .f_frsize = 1};
+    return 0;
+}
 
 enum { BEFORE = 1, LONG = (3 << 20) + 24, AROUND = 5000, THREADS = 3 };
 
@@ -177,11 +197,28 @@ static void test_maps_nothing_of_a_full_disk(void **state)
     close(fd);
 }
 
+/* A run resumes where the rest of its file fits. */
+static void test_counts_what_a_file_has(void **state)
+{
+    struct stat info;
+    (void)state;
+    int fd = make(".", LONG);
+    assert_int_equal(fstat(fd, &info), 0);
+    free_bytes = AROUND;
+    const uint64_t most = (uint64_t)info.st_blocks * 512 + free_bytes;
+    assert_int_equal(file_reserve(fd, "./it", most), STATUS_OK);
+    assert_int_equal(file_reserve(fd, "./it", most + 1), STATUS_NO_SPACE);
+    free_bytes = 0;
+    report_clear();
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fills_and_leaves_the_rest),
         cmocka_unit_test(test_cuts_appended_bytes),
+        cmocka_unit_test(test_counts_what_a_file_has),
         cmocka_unit_test(test_maps_a_part),
         cmocka_unit_test(test_extends_a_short_file),
         cmocka_unit_test(test_reports_a_full_disk),
