@@ -36,6 +36,7 @@ products: [{kind: voltages, file: new.h5, bits: 8, scale: 1}]
 run: {chunk: 5000}
 END
 sed -e 's/^products.*/products: [{kind: power, file: power.h5}]/' -e '$a channelise: {channels: 64}' filters.yaml >filtered.yaml
+sed -e '/spectra/d' -e '/^dedisperse/c dedisperse: {file: series.h5, coherent: [5, 15], dm: {list: [4, 14]}}' job.yaml >coherent.yaml
 "$voltmill" synth obs.yaml >output && "$voltmill" run job.yaml >output || { echo "Bail out! no product"; exit 1; }
 mkdir made
 cp power.h5 series.h5 spectra.h5 made/
@@ -104,7 +105,7 @@ command() {
 }
 
 # Removes the files that commands write.
-clear() { rm -f ./*.part ./*.journal ./*.bench power.h5 spectra.h5 series.h5 new.h5 out.fil out*.dat out*.inf table.txt; }
+clear() { rm -f ./*.part ./*.journal ./*.bench ./*.coherent* power.h5 spectra.h5 series.h5 new.h5 out.fil out*.dat out*.inf table.txt; }
 
 command plan 1 4 plan job.yaml
 command info 1 2 info obs.h5
@@ -116,6 +117,7 @@ command "bench dedisperse" 1 3 bench dedisperse --backend cpu --dms 4 --seconds 
 command "bench fir" 1 4 bench fir --backend cpu --taps 8,100 --points 512 --repeat 1 --threads 2
 command tune 1 3 tune --setup lofar --backend cpu --dms 4 --seconds 0.02 --repeat 1 --database table.txt
 command run 2 3 run job.yaml
+command "semi-coherent search" 2 2 run coherent.yaml
 command "filters, voltages" 2 2 run filters.yaml
 command "filters, power" 1 4 run filtered.yaml
 command "bench run" 2 2 bench run --repeat 1 power.yaml

@@ -180,7 +180,8 @@ status_t h5_get_f64(hid_t object, const char *where, const char *name, double *v
 status_t h5_get_i64(hid_t object, const char *where, const char *name, int64_t *value, int *found);
 
 /* Write a scalar attribute; texts are of fixed length, in UTF-8. A NULL text writes none. An
- * attribute that exists keeps its type. Fail with DATA, NO_SPACE, DEVICE (memory). */
+ * attribute that exists keeps its type, and cuts longer texts. Fail with DATA, NO_SPACE, DEVICE
+ * (memory). */
 status_t h5_put_text(hid_t object, const char *name, const char *value);
 status_t h5_put_f64(hid_t object, const char *name, double value);
 status_t h5_put_i32(hid_t object, const char *name, int32_t value);

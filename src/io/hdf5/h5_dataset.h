@@ -49,7 +49,7 @@ status_t h5_pair_type(hid_t stored, hid_t number, const char *where, hid_t *out)
 
 /* List the names of an object's attributes; of a group's links; of everything below a file's root,
  * with their paths without the first slash; appended to *out, in the order of names.
- * text_free_list() frees them, also after a failure. `where` and `name` are for messages. Fail with
+ * h5_names_free() frees them, also after a failure. `where` and `name` are for messages. Fail with
  * DATA: unreadable, or more than 2^16; with DEVICE (memory). */
 status_t h5_list_attributes(hid_t object, const char *where, const char *name,
                             struct h5_names *out);
