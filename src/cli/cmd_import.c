@@ -248,20 +248,20 @@ static status_t import_open_all(struct import *s)
     SCOPED(free_at) const char **sets = NULL;
     uint32_t nsets = 0;
     const struct job_each each = {.is_input = 1};
-    TRY(memory_zeroed(options->shared.sets.count + 2, sizeof *sets, "settings", &sets));
-    if (options->job && options->shared.noperands > 0) {
-        TRY(text_add(&files, "input.files="));
-        TRY(tree_quote_list(options->shared.operands, options->shared.noperands, &files));
+    status_t st = memory_zeroed(options->shared.sets.count + 2, sizeof *sets, "settings", &sets);
+    if (st == STATUS_OK && options->job && options->shared.noperands > 0) {
+        text_add(&files, "input.files=");
+        st = tree_quote_list(options->shared.operands, options->shared.noperands, &files);
         sets[nsets++] = files.data;
     }
-    if (options->shared.layout) {
-        TRY(text_add(&layout, "input.layout=%s", options->shared.layout));
+    if (st == STATUS_OK && options->shared.layout) {
+        st = text_add(&layout, "input.layout=%s", options->shared.layout);
         sets[nsets++] = layout.data;
     }
-    for (uint32_t i = 0; i < options->shared.sets.count; i++) {
+    for (uint32_t i = 0; i < options->shared.sets.count && st == STATUS_OK; i++) {
         sets[nsets++] = options->shared.sets.items[i];
     }
-    status_t st = s->rank == 0 ? import_write_job(options, &text) : STATUS_OK;
+    st = st == STATUS_OK && s->rank == 0 ? import_write_job(options, &text) : st;
     return share_job_all(MPI_COMM_WORLD, st, options->job ? options->job : "import", &text, sets,
                          nsets, &each, NULL, &s->job, &s->archive);
 }

@@ -422,10 +422,10 @@ static status_t spectra_open_job_all(struct verify *verify, struct spectra *spec
         snprintf(filters[i], sizeof filters[i], "filter.%u.backend=reference", i);
         after[count++] = filters[i];
     }
-    TRY(verify_overrides(verify, before, after, &sets, &nsets));
-    TRY(text_add(&spectra->text, "%s", verify->product->origin.job_text));
-    return share_job_all(verify->comm, STATUS_OK, verify->options->path, &spectra->text, sets,
-                         nsets, NULL, NULL, &verify->job, &spectra->archive);
+    status_t st = verify_overrides(verify, before, after, &sets, &nsets);
+    st = st == STATUS_OK ? text_add(&spectra->text, "%s", verify->product->origin.job_text) : st;
+    return share_job_all(verify->comm, st, verify->options->path, &spectra->text, sets, nsets, NULL,
+                         NULL, &verify->job, &spectra->archive);
 }
 
 /* Returns the first chunk of a row; its other groups of streams follow. */

@@ -121,6 +121,7 @@ command "semi-coherent search" 2 2 run coherent.yaml
 command "filters, voltages" 2 2 run filters.yaml
 command "filters, power" 1 4 run filtered.yaml
 command "bench run" 2 2 bench run --repeat 1 power.yaml
+command import 2 3 import -o new.h5 obs.h5
 command verify 2 2 verify made/spectra.h5
 command "verify of series" 2 2 verify --set products.0.file=made/power.h5 made/series.h5
 command "verify --crc" 2 2 verify --crc made/power.h5
