@@ -19,14 +19,14 @@ status_t stage_create(backend_t *backend, const void *table, const void *spec, s
                       const char *what, void *out);
 
 /* Each backend's own objects begin with these. `ops` of backends and buffers are set after open()
- * and buffer_create(), those of stages before create(), as `spec` is, which comes next. Other
+ * and create(), those of stages before create(), as `spec` is, which comes next. Other
  * objects' own create() sets them. */
 struct backend {
     const struct backend_ops *ops;
 };
 
 struct buffer {
-    const struct backend_ops *ops;
+    const struct buffer_ops *ops;
 };
 
 struct between {
@@ -154,10 +154,19 @@ struct fft_baseline_ops {
     double (*time)(fft_baseline_t *baseline);
 };
 
+struct buffer_ops {
+    size_t size; /* of an object: host_buffer_create() */
+    status_t (*create)(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out);
+    void (*destroy)(buffer_t *buffer);
+    status_t (*get)(buffer_t *buffer, void **out);
+    status_t (*missing)(buffer_t *in, uint64_t *out);
+    int (*lend)(buffer_t *in, const void *data); /* NULL: cannot */
+};
+
 struct backend_ops {
     enum backend_kind kind;
     struct backend_abilities abilities;
-    size_t buffer_size; /* host_buffer_create() */
+    const struct buffer_ops *buffers;
     const struct channelise_ops *channelise;
     const struct dedisperse_ops *dedisperse;
     const struct peaks_ops *peaks;                 /* NULL: the host searches */
@@ -172,12 +181,6 @@ struct backend_ops {
     const char *(*device)(const backend_t *backend);                  /* NULL: nothing to say */
     status_t (*identity)(const backend_t *backend, struct text *out); /* NULL: the name */
     int (*was_full)(backend_t *backend);                              /* NULL: never */
-    status_t (*buffer_create)(backend_t *backend, enum buffer_use use, uint64_t bytes,
-                              buffer_t **out);
-    void (*buffer_destroy)(buffer_t *buffer);
-    status_t (*buffer_get)(buffer_t *buffer, void **out);
-    int (*buffer_lend)(buffer_t *in, const void *data); /* NULL: cannot */
-    status_t (*buffer_missing)(buffer_t *in, uint64_t *out);
     status_t (*measure)(backend_t *backend, struct backend_rates *out);
     status_t (*measure_fma)(backend_t *backend, uint32_t threads, double *out); /* NULL: zero */
 };
@@ -203,7 +206,7 @@ void opencl_begin(const char *root);
 #endif
 
 /* Parts that the backends in plain host memory share, as compute/backend.h has them: buffers, each
- * at the beginning of an object of the table's buffer_size bytes, whose other bytes are zeros, and
+ * at the beginning of an object of the table's `size` bytes, whose other bytes are zeros, and
  * the rate of a copy. They wait for nothing. host_buffer_create() and host_measure() fail with
  * DEVICE (memory), others never. host_buffer_destroy() does not take NULL. */
 struct host_buffer {

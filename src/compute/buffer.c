@@ -51,31 +51,31 @@ status_t backend_measure_fma(backend_t *backend, uint32_t threads, double *out)
 
 status_t buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out)
 {
-    TRY(backend->ops->buffer_create(backend, use, bytes, out));
-    (*out)->ops = backend->ops;
+    TRY(backend->ops->buffers->create(backend, use, bytes, out));
+    (*out)->ops = backend->ops->buffers;
     return STATUS_OK;
 }
 
 void buffer_destroy(buffer_t *buffer)
 {
     if (buffer) {
-        buffer->ops->buffer_destroy(buffer);
+        buffer->ops->destroy(buffer);
     }
 }
 
 status_t buffer_get(buffer_t *buffer, void **out)
 {
-    return buffer->ops->buffer_get(buffer, out);
+    return buffer->ops->get(buffer, out);
 }
 
 int buffer_lend(buffer_t *in, const void *data)
 {
-    return in->ops->buffer_lend ? in->ops->buffer_lend(in, data) : 0;
+    return in->ops->lend ? in->ops->lend(in, data) : 0;
 }
 
 status_t buffer_missing(buffer_t *in, uint64_t *out)
 {
-    return in->ops->buffer_missing(in, out);
+    return in->ops->missing(in, out);
 }
 
 /* The table that an object begins with begins with that of its stage. */

@@ -23,9 +23,7 @@ struct cpu_buffer {
     uint64_t block; /* of the pool */
 };
 
-/* Operations of the backend (ppf/, dedisperse/, filter/, arrays/, cpu_fft.c), as in backend_ops.h.
- * cpu_measure_fma() expects *out to be 0, and does not fail. */
-status_t cpu_measure_fma(backend_t *backend, uint32_t threads, double *out);
+/* Operations of the backend (ppf/, dedisperse/, filter/, arrays/, cpu_fft.c), as in backend_ops.h. */
 extern const struct channelise_ops cpu_channelise;
 extern const struct dedisperse_ops cpu_dedisperse;
 extern const struct synthesise_ops cpu_synthesise;

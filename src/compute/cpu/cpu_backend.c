@@ -2,8 +2,11 @@
  * work on. */
 #include "compute/cpu/cpu.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
+#include "compute/cpu/arrays/beam_kernels.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +62,10 @@ static status_t cpu_buffer_missing(buffer_t *base, uint64_t *out)
     return host_buffer_missing(base, out);
 }
 
+static const struct buffer_ops cpu_buffers = {sizeof(struct cpu_buffer), host_buffer_create,
+                                              cpu_buffer_destroy,        cpu_buffer_get,
+                                              cpu_buffer_missing,        cpu_buffer_lend};
+
 /* Appends what the speed of a configuration depends on: processor, instruction set, version. Fails
  * with DEVICE (memory). */
 static status_t cpu_identity(const backend_t *backend, struct text *out)
@@ -77,6 +84,39 @@ static uint32_t backend_best_simd(void)
     return cpu_simd(0);
 }
 
+enum { FMA_ROUNDS = 1 << 20 };
+
+/* Sums of threads, so that no compiler leaves them out. */
+struct fma_rate {
+    const struct beam_kernels *kernels;
+    float sum;
+};
+
+static void backend_multiply_add(void *context, uint32_t thread, uint64_t task)
+{
+    struct fma_rate *rate = context;
+    float sum = rate->kernels->multiply_add(FMA_ROUNDS);
+    (void)thread;
+    (void)task;
+    __atomic_store(&rate->sum, &sum, __ATOMIC_RELAXED);
+}
+
+/* Expects *out to be 0, and does not fail. */
+static status_t backend_measure_cores(backend_t *backend, uint32_t threads, double *out)
+{
+    enum { TIMES = 5 };
+    struct fma_rate rate = {.kernels = beam_kernels(simd_best())};
+    (void)backend;
+    for (int i = 0; i < TIMES; i++) {
+        const double started = clock_now();
+        pool_each(threads, threads, backend_multiply_add, &rate);
+        const double seconds = clock_now() - started;
+        const double operations = 2.0 * FMA_CHAINS * FMA_ROUNDS * (double)rate.kernels->lanes;
+        *out = fmax(*out, operations * threads / seconds);
+    }
+    return STATUS_OK;
+}
+
 /* Samples and rows of a block for one or two threads: the three of them stay in a last-level
  * cache, so that what is read is still there when it is worked on. */
 enum { BLOCK_BYTES = 4 << 20 };
@@ -92,15 +132,10 @@ const struct backend_ops cpu_ops = {
     .synthesise = &cpu_synthesise,
     .correlate = &cpu_correlate,
     .fft_baseline = &cpu_fft_baseline,
+    .buffers = &cpu_buffers,
     .open = cpu_open,
     .close = cpu_close,
     .simd = backend_best_simd,
     .identity = cpu_identity,
-    .buffer_size = sizeof(struct cpu_buffer),
-    .buffer_create = host_buffer_create,
-    .buffer_destroy = cpu_buffer_destroy,
-    .buffer_get = cpu_buffer_get,
-    .buffer_lend = cpu_buffer_lend,
-    .buffer_missing = cpu_buffer_missing,
     .measure = host_measure,
-    .measure_fma = cpu_measure_fma};
+    .measure_fma = backend_measure_cores};

@@ -29,16 +29,11 @@ struct opencl_buffer {
     cl_event counted; /* `counts` are there; NULL: nothing could be missing */
 };
 
-/* Operations of buffers, as in compute/backend.h: buffer_create(), which allocates `bytes` bytes,
- * buffer_get(), which waits for the work on a buffer and returns its host side, and
- * buffer_missing(), which waits and sets the number of missing samples of the last run.
- * opencl_buffer_destroy() waits for the work, and does not take NULL. Fail with DEVICE (memory of
- * host or device: backend_was_full(); work that failed). */
-status_t opencl_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes,
-                              buffer_t **out);
-void opencl_buffer_destroy(buffer_t *buffer);
-status_t opencl_buffer_get(buffer_t *buffer, void **out);
-status_t opencl_buffer_missing(buffer_t *in, uint64_t *out);
+/* Operations of buffers, as in compute/backend.h: create(), which allocates `bytes` bytes, get(),
+ * which waits for the work on a buffer and returns its host side, and missing(), which waits and
+ * sets the number of missing samples of the last run. destroy() waits for the work, and does not
+ * take NULL. Fail with DEVICE (memory of host or device: backend_was_full(); work that failed). */
+extern const struct buffer_ops opencl_buffers;
 
 /* Enqueue the work before and after the kernels of a block. opencl_block_begin() uploads the first
  * `bytes` bytes of samples, after earlier work on that memory has ended. Samples that came by an

@@ -279,26 +279,20 @@ static void backend_close_opencl(backend_t *backend)
     device_close(opencl->device);
     free(opencl);
 }
+SCOPED_CALLS(opencl_close, struct opencl *, *at ? backend_close_opencl(&(*at)->base) : (void)0)
 
 static status_t backend_open_opencl(const struct backend_options *options, backend_t **out)
 {
-    status_t st = STATUS_OK;
-    struct opencl *opencl = NULL;
+    SCOPED(opencl_close) struct opencl *opencl = NULL;
     struct device_info info;
     uint32_t sharers = 1;
-    TRY_OUT(memory_zeroed(1, sizeof *opencl, "a backend", &opencl));
-    TRY_OUT(
-        device_choose(options->device, options->local_rank, options->local_size, &info, &sharers));
-    TRY_OUT(device_open(&info, options->device_memory, sharers, &opencl->device));
+    TRY(memory_zeroed(1, sizeof *opencl, "a backend", &opencl));
+    TRY(device_choose(options->device, options->local_rank, options->local_size, &info, &sharers));
+    TRY(device_open(&info, options->device_memory, sharers, &opencl->device));
     opencl->device->is_ahead = options->is_ahead;
-    TRY_OUT(options->keeps ? kept_create(&opencl->device->kept) : STATUS_OK);
-    *out = &opencl->base;
-    opencl = NULL;
-out:
-    if (opencl) {
-        backend_close_opencl(&opencl->base);
-    }
-    return st;
+    TRY(options->keeps ? kept_create(&opencl->device->kept) : STATUS_OK);
+    *out = memory_move(&opencl);
+    return STATUS_OK;
 }
 
 static const char *backend_name_device(const backend_t *backend)
@@ -410,6 +404,7 @@ const struct backend_ops opencl_ops = {
     .peaks = &opencl_peaks,
     .resident_rows = &opencl_resident_rows,
     .ingest = &opencl_ingest,
+    .buffers = &opencl_buffers,
     .synthesise = &opencl_synthesise,
     .identity = opencl_identity,
     .correlate = &opencl_correlate,
@@ -417,9 +412,5 @@ const struct backend_ops opencl_ops = {
     .close = backend_close_opencl,
     .device = backend_name_device,
     .was_full = backend_forget_full,
-    .buffer_create = opencl_buffer_create,
-    .buffer_destroy = opencl_buffer_destroy,
-    .buffer_get = opencl_buffer_get,
-    .buffer_missing = opencl_buffer_missing,
     .measure = backend_measure_copies,
     .measure_fma = backend_measure_device_fma};

@@ -22,7 +22,7 @@ static int buffer_kept_use(const struct opencl_buffer *buffer)
     return buffer->has_samples_apart ? KEPT_INGESTED : (int)buffer->use;
 }
 
-void opencl_buffer_destroy(buffer_t *base)
+static void opencl_buffer_destroy(buffer_t *base)
 {
     struct opencl_buffer *buffer = (struct opencl_buffer *)base;
     cl_command_queue queue = buffer->device->upload;
@@ -123,8 +123,8 @@ out:
     return st;
 }
 
-status_t opencl_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes,
-                              buffer_t **out)
+static status_t opencl_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes,
+                                     buffer_t **out)
 {
     return buffer_create_for(((struct opencl *)backend)->device, use, 0, bytes, out);
 }
@@ -152,7 +152,7 @@ static status_t buffer_show(struct opencl_buffer *buffer)
                         "fetch a block from the device");
 }
 
-status_t opencl_buffer_get(buffer_t *base, void **out)
+static status_t opencl_buffer_get(buffer_t *base, void **out)
 {
     struct opencl_buffer *buffer = (struct opencl_buffer *)base;
     TRY(buffer_host(buffer) ? STATUS_OK : buffer_pin_late(buffer));
@@ -162,7 +162,7 @@ status_t opencl_buffer_get(buffer_t *base, void **out)
     return STATUS_OK;
 }
 
-status_t opencl_buffer_missing(buffer_t *base, uint64_t *out)
+static status_t opencl_buffer_missing(buffer_t *base, uint64_t *out)
 {
     const struct opencl_buffer *buffer = (struct opencl_buffer *)base;
     uint64_t sum = 0;
@@ -175,6 +175,10 @@ status_t opencl_buffer_missing(buffer_t *base, uint64_t *out)
     *out = sum;
     return STATUS_OK;
 }
+
+const struct buffer_ops opencl_buffers = {sizeof(struct opencl_buffer), opencl_buffer_create,
+                                          opencl_buffer_destroy,        opencl_buffer_get,
+                                          opencl_buffer_missing,        NULL};
 
 /* Handles the event that follows the call of either transfer. */
 static status_t buffer_moves(const struct opencl_buffer *buffer, cl_command_queue queue,
@@ -324,7 +328,6 @@ struct filler {
 
 struct opencl_ingest {
     struct ingest base;
-    const struct backend_ops *backend; /* of its buffers */
     device_t *device;
     cl_command_queue queue;
     uint32_t threads;
@@ -374,7 +377,6 @@ static status_t ingest_create_opencl(backend_t *backend, uint32_t threads, inges
     uint32_t pieces = threads * INGEST_EACH;
     TRY(memory_zeroed(1, sizeof *ingest + pieces * sizeof *ingest->pieces, "an ingest", &ingest));
     ingest->base.ops = &opencl_ingest;
-    ingest->backend = backend->ops;
     ingest->device = ((struct opencl *)backend)->device;
     ingest->threads = threads;
     TRY(memory_zeroed(threads, sizeof *ingest->fillers, "an ingest", &ingest->fillers));
@@ -601,7 +603,7 @@ static status_t ingest_buffer_opencl(ingest_t *base, uint64_t bytes, buffer_t **
 {
     const struct opencl_ingest *ingest = (struct opencl_ingest *)base;
     TRY(buffer_create_for(ingest->device, BUFFER_IN, 1, bytes, out));
-    (*out)->ops = ingest->backend;
+    (*out)->ops = &opencl_buffers;
     return STATUS_OK;
 }
 

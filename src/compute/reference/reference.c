@@ -305,6 +305,10 @@ static const struct channelise_ops reference_channelise = {
     .scale = reference_scale,
     .run = reference_run};
 
+static const struct buffer_ops reference_buffers = {sizeof(struct host_buffer), host_buffer_create,
+                                                    host_buffer_destroy,        host_buffer_get,
+                                                    host_buffer_missing,        NULL};
+
 const struct backend_ops reference_ops = {.kind = BACKEND_REFERENCE,
                                           .abilities = {.is_reference = 1, .slots = 1},
                                           .channelise = &reference_channelise,
@@ -313,9 +317,5 @@ const struct backend_ops reference_ops = {.kind = BACKEND_REFERENCE,
                                           .correlate = &reference_correlate,
                                           .open = reference_open,
                                           .close = reference_close,
-                                          .buffer_size = sizeof(struct host_buffer),
-                                          .buffer_create = host_buffer_create,
-                                          .buffer_destroy = host_buffer_destroy,
-                                          .buffer_get = host_buffer_get,
-                                          .buffer_missing = host_buffer_missing,
+                                          .buffers = &reference_buffers,
                                           .measure = host_measure};

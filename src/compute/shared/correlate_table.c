@@ -22,14 +22,6 @@ uint32_t correlate_products(const struct correlate_spec *spec)
     return spec->pols * spec->pols;
 }
 
-uint64_t correlate_tile_end(uint64_t at, uint64_t integrate)
-{
-    const uint64_t begin = at / integrate * integrate;
-    const uint64_t tiles = (at / GRAIN - begin / GRAIN) / CORRELATE_TILE;
-    const uint64_t end = (begin / GRAIN + (tiles + 1) * CORRELATE_TILE) * GRAIN;
-    return integrate < end - begin ? begin + integrate : end;
-}
-
 int correlate_has_tiles(uint64_t integrate)
 {
     return integrate + GRAIN - gcd_u64(integrate, GRAIN) > (uint64_t)CORRELATE_TILE * GRAIN;

@@ -16,9 +16,6 @@ static inline uint32_t correlate_product(uint32_t p, uint32_t q)
     return p == q ? p : 2 + p;
 }
 
-/* Returns the spectrum after the last one of the tile of a dump that spectrum `at` is in: tiles are
- * CORRELATE_TILE grains, counted from the grain in which the dump begins, and end with the dump. */
-uint64_t correlate_tile_end(uint64_t at, uint64_t integrate);
 /* Returns whether a dump may have more than one tile. */
 int correlate_has_tiles(uint64_t integrate);
 

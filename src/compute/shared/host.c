@@ -10,7 +10,7 @@ status_t host_buffer_create(backend_t *backend, enum buffer_use use, uint64_t by
 {
     SCOPED(free_at) struct host_buffer *buffer = NULL;
     (void)use;
-    TRY(memory_zeroed(1, backend->ops->buffer_size, "a buffer", &buffer));
+    TRY(memory_zeroed(1, backend->ops->buffers->size, "a buffer", &buffer));
     REQUIRE(bytes <= SIZE_MAX, STATUS_DEVICE, "out of memory: a buffer of %llu bytes",
             (unsigned long long)bytes);
     TRY(memory_aligned((size_t)bytes, 1, "a buffer", &buffer->own));

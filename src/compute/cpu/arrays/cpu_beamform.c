@@ -9,20 +9,17 @@
  * Neighbouring numbers of a channel are pages apart, and every visit of a page costs an address.
  * It is used for two vectors: the next one's numbers are prefetched with those that are taken.
  * Prefetches of other rows beside the sums cost what they save. */
-#include "base/clock.h"
 #include "base/memory.h"
 #include "compute/cpu/arrays/beam_kernels.h"
 #include "compute/cpu/cpu.h"
 #include "compute/shared/beam_weights.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     SEGMENT = 16, /* spectra; a multiple of those of all tiles */
-    WIDTH = 64,   /* channels of a task; a multiple of all vectors' lanes */
-    FMA_ROUNDS = 1 << 20
+    WIDTH = 64    /* channels of a task; a multiple of all vectors' lanes */
 };
 
 /* A thread's; numbers as beam_kernels.h says. */
@@ -390,36 +387,6 @@ static status_t cpu_beamform_create(backend_t *backend, void *made)
         const size_t floats = beam_lay_out(spec, stage->kernels, scratch);
         TRY(memory_aligned(floats, sizeof(float), "spectra and weights", &scratch->memory));
         beam_lay_out(spec, stage->kernels, scratch);
-    }
-    return STATUS_OK;
-}
-
-/* Sums of threads, so that no compiler leaves them out. */
-struct beam_rate {
-    const struct beam_kernels *kernels;
-    float sum;
-};
-
-static void beam_multiply_add(void *context, uint32_t thread, uint64_t task)
-{
-    struct beam_rate *rate = context;
-    float sum = rate->kernels->multiply_add(FMA_ROUNDS);
-    (void)thread;
-    (void)task;
-    __atomic_store(&rate->sum, &sum, __ATOMIC_RELAXED);
-}
-
-status_t cpu_measure_fma(backend_t *backend, uint32_t threads, double *out)
-{
-    enum { TIMES = 5 };
-    struct beam_rate rate = {.kernels = beam_kernels(simd_best())};
-    (void)backend;
-    for (int i = 0; i < TIMES; i++) {
-        const double started = clock_now();
-        pool_each(threads, threads, beam_multiply_add, &rate);
-        const double seconds = clock_now() - started;
-        const double operations = 2.0 * FMA_CHAINS * FMA_ROUNDS * (double)rate.kernels->lanes;
-        *out = fmax(*out, operations * threads / seconds);
     }
     return STATUS_OK;
 }

@@ -188,6 +188,16 @@ static void correlate_grain(const struct correlate_place *place, uint64_t at, ui
     }
 }
 
+/* Returns the end of the tile of a dump that spectrum `at` is in: tiles are CORRELATE_TILE grains,
+ * counted from the grain in which the dump begins, and end with the dump. */
+static uint64_t correlate_tile_end(uint64_t at, uint64_t integrate)
+{
+    const uint64_t begin = at / integrate * integrate;
+    const uint64_t tiles = (at / GRAIN - begin / GRAIN) / CORRELATE_TILE;
+    const uint64_t end = (begin / GRAIN + (tiles + 1) * CORRELATE_TILE) * GRAIN;
+    return integrate < end - begin ? begin + integrate : end;
+}
+
 /* Adds spectra at .. end - 1 of a dump, in a vector of columns. */
 static void correlate_spectra(const struct correlate_place *place, uint64_t at, uint64_t end)
 {

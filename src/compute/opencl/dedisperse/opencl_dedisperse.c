@@ -160,17 +160,15 @@ static status_t kernel_allocate_words(dedisperse_kernel_t *kernel,
 static status_t kernel_put_tree(dedisperse_kernel_t *kernel,
                                 const struct dedisperse_shape_problem *p)
 {
-    status_t st = STATUS_OK;
     const struct tree_tables *t = &kernel->tree;
-    TRY_OUT(memory_zeroed(2, sizeof *kernel->tiles, "tiles", &kernel->tiles));
+    TRY(memory_zeroed(2, sizeof *kernel->tiles, "tiles", &kernel->tiles));
     kernel->tiles[1] = t->ntiles;
-    TRY_OUT(kernel_put_list(kernel, &t->steps, &kernel->steps));
-    TRY_OUT(kernel_put_list(kernel, &t->tables, &kernel->tables));
-    TRY_OUT(kernel_put_list(kernel, &t->tiles, &kernel->firsts));
-    TRY_OUT(kernel_folds(kernel) ? kernel_allocate_words(kernel, p) : STATUS_OK);
-out:
+    TRY(kernel_put_list(kernel, &t->steps, &kernel->steps));
+    TRY(kernel_put_list(kernel, &t->tables, &kernel->tables));
+    TRY(kernel_put_list(kernel, &t->tiles, &kernel->firsts));
+    TRY(kernel_folds(kernel) ? kernel_allocate_words(kernel, p) : STATUS_OK);
     tree_tables_free(&kernel->tree);
-    return st;
+    return STATUS_OK;
 }
 
 static void dedisperse_shape_options(const struct dedisperse_shape_problem *p,

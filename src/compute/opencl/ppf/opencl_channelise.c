@@ -11,6 +11,101 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* ---- steps after the filter ---- */
+
+/* How rows leave the last step: as spectra, detected one by one, summed over grains, or as spectra
+ * in few bits. */
+enum detect_kind { DETECT_SPECTRA, DETECT_POWER, DETECT_GRAINS, DETECT_STEPS };
+
+/* Work-items of a group that go along the channels. */
+enum { CHANNEL_WIDTH = 64 };
+
+/* Groups along the channels that are kept, `each` of them a work-item. */
+static uint32_t steps_across(const struct channelise_spec *spec, uint32_t each)
+{
+    return (spec->nchannels / each + CHANNEL_WIDTH - 1) / CHANNEL_WIDTH;
+}
+
+/* Channels that an item of the sums takes: groups cost more than what they add. */
+static uint32_t steps_values(const struct channelise_spec *spec)
+{
+    return spec->nchannels % 4 == 0 ? 4 : 1;
+}
+
+/* Returns how rows of an output leave the step after the filter. */
+static enum detect_kind detect_kind(const struct channelise_output *output)
+{
+    return output->quantity == QUANTITY_SPECTRA ? output->bits ? DETECT_STEPS : DETECT_SPECTRA
+           : output->integrate == 1             ? DETECT_POWER
+                                                : DETECT_GRAINS;
+}
+
+/* As kernels/detect.cl counts what it detects. */
+static int steps_detected(const struct channelise_output *output)
+{
+    return output->quantity == QUANTITY_COHERENCY ? 1
+           : output->quantity == QUANTITY_SQUARES ? 2
+                                                  : 0;
+}
+
+/* Appends the options of the step after the filter, for output `i`; a failure is kept in
+ * out->status. */
+static void detect_options(const struct channelise_spec *spec, uint32_t i, struct text *out)
+{
+    samples_options(spec, out);
+    text_add(out, " -DKIND=%d -DDETECTED=%d -DKEPT_FIRST=%u -DKEPT=%u -DWIDTH=%d -DACROSS=%u",
+             (int)detect_kind(&spec->outputs[i]), steps_detected(&spec->outputs[i]),
+             spec->first_channel, spec->nchannels, (int)CHANNEL_WIDTH, steps_across(spec, 1));
+    text_add(out, " -DSTEP_BITS=%u", spec->outputs[i].bits);
+}
+
+/* Groups along the channels x pieces of time x streams, or pairs of them, or sums. */
+static struct launch_size steps_spread(uint32_t across, uint64_t pieces, uint32_t streams)
+{
+    return (struct launch_size){across * (size_t)pieces * streams, CHANNEL_WIDTH};
+}
+
+/* Returns that step's launch for `spectra` spectra of `streams` streams, the first number `first`.
+ */
+static struct launch_size detect_size(const struct channelise_spec *spec, uint32_t i,
+                                      uint64_t first, uint64_t spectra, uint32_t streams)
+{
+    const struct channelise_output *output = &spec->outputs[i];
+    uint64_t runs = ceil_div_u64(first % GRAIN + spectra, GRAIN);
+    uint32_t places = output->quantity == QUANTITY_COHERENCY ? streams / 2 : streams;
+    return steps_spread(steps_across(spec, 1),
+                        detect_kind(output) == DETECT_GRAINS ? runs : spectra, places);
+}
+
+/* Whether spectra of output `i`, counted from a common multiple of its `integrate` and of a grain
+ * before the block, fit numbers of 32 bits. */
+static int sum_is_short(const struct channelise_spec *spec, uint32_t i)
+{
+    const uint64_t most = UINT32_MAX / 4;
+    const uint64_t both = lcm_u64(GRAIN, spec->outputs[i].integrate); /* 0: beyond all numbers */
+    return both > 0 && both <= most && spec->max_spectra <= most;
+}
+
+/* Appends the options of the step that sums grains, for output `i` of kind DETECT_GRAINS. */
+static void sum_options(const struct channelise_spec *spec, uint32_t i, struct text *out)
+{
+    samples_options(spec, out);
+    text_add(out, " -DKEPT=%u -DWIDTH=%d -DACROSS=%u -DSUM_VALUES=%u -DSUM_INDEX=%s",
+             spec->nchannels, (int)CHANNEL_WIDTH, steps_across(spec, steps_values(spec)),
+             steps_values(spec), sum_is_short(spec, i) ? "uint" : "ulong");
+}
+
+/* Returns its launch for a block of `spectra` >= 1 spectra of `streams` streams, the first number
+ * `next`. */
+static struct launch_size sum_size(const struct channelise_spec *spec, uint32_t i, uint64_t next,
+                                   uint64_t spectra, uint32_t streams)
+{
+    const struct channelise_output *output = &spec->outputs[i];
+    uint64_t dumps = (next + spectra - 1) / output->integrate - next / output->integrate + 1;
+    return steps_spread(steps_across(spec, steps_values(spec)), dumps,
+                        channelise_sums(output, streams));
+}
+
 /* ---- choices ---- */
 
 /* The shapes in which a device can compute a filter bank, and what their speed depends on. */
