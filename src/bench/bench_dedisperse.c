@@ -151,6 +151,8 @@ struct together {
     struct peak *peaks;
     uint64_t piece, stride;
 };
+SCOPED_CALLS(together_end, struct together, buffer_destroy(at->series), stage_destroy(at->stage),
+             boxcar_destroy(at->boxcar), free(at->peaks))
 
 static status_t bench_run_together(const struct bench_dedisperse *bench, const struct boxes *boxes,
                                    const struct together *t, double *search)
@@ -185,32 +187,25 @@ static status_t bench_search_together(const struct bench_dedisperse *bench,
                                       const struct dedisperse_shape *shape,
                                       struct bench_dedispersed *out)
 {
-    status_t st = STATUS_OK;
     const struct bench_dedispersion *c = &bench->c;
     struct dedisperse_spec spec = bench->spec;
     uint64_t blocks = PIECE_BYTES / (c->ndms * boxes->block * sizeof(float));
-    struct together t = {.piece = max_u64(blocks, 1) * boxes->block};
+    SCOPED(together_end) struct together t = {.piece = max_u64(blocks, 1) * boxes->block};
     /* The last, short block's noise reaches back. */
     spec.max_samples = min_u64(t.piece + boxes->block + boxes->widths, boxes->outputs);
     spec.shape = shape ? *shape : spec.shape;
     t.stride = ceil_div_u64(spec.max_samples, PEAK_CELL) * PEAK_CELL;
-    TRY_OUT(dedisperse_create(bench->backend, &spec, &t.stage));
-    TRY_OUT(boxcar_create(boxes, c->threads, &t.boxcar));
-    TRY_OUT(
-        buffer_create(bench->backend, BUFFER_OUT, c->ndms * t.stride * sizeof(float), &t.series));
-    TRY_OUT(memory_aligned(c->ndms, (size_t)boxes->block / PEAK_CELL * sizeof *t.peaks, "peaks",
-                           &t.peaks));
+    TRY(dedisperse_create(bench->backend, &spec, &t.stage));
+    TRY(boxcar_create(boxes, c->threads, &t.boxcar));
+    TRY(buffer_create(bench->backend, BUFFER_OUT, c->ndms * t.stride * sizeof(float), &t.series));
+    TRY(memory_aligned(c->ndms, (size_t)boxes->block / PEAK_CELL * sizeof *t.peaks, "peaks",
+                       &t.peaks));
     for (uint32_t i = 0; i < c->repeats; i++) {
         double now = 0;
-        TRY_OUT(bench_run_together(bench, boxes, &t, &now));
+        TRY(bench_run_together(bench, boxes, &t, &now));
         out->search = i == 0 || now < out->search ? now : out->search;
     }
-out:
-    buffer_destroy(t.series);
-    stage_destroy(t.stage);
-    boxcar_destroy(t.boxcar);
-    free(t.peaks);
-    return st;
+    return STATUS_OK;
 }
 
 /* Times the search on the device, by the device's clock. */

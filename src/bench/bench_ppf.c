@@ -129,6 +129,8 @@ static FILE *bench_open_power(const struct bench_case *c)
                          : NULL;
 }
 
+SCOPED_CALLS(power_close, FILE *, *at ? pclose(*at) : 0)
+
 /* Times a block among ROW_BLOCKS that follow each other, in seconds. */
 static status_t bench_run_row(struct bench *bench, double *seconds)
 {
@@ -153,8 +155,7 @@ static status_t bench_time_row(struct bench *bench, struct bench_result *out)
 /* Runs for some seconds; the mean of what the tool says after the first second. */
 static status_t bench_measure_power(struct bench *bench, struct bench_result *out)
 {
-    status_t st = STATUS_OK;
-    FILE *tool = bench_open_power(bench->c);
+    SCOPED(power_close) FILE *tool = bench_open_power(bench->c);
     double sum = 0;
     uint32_t said = 0;
     uint32_t used = 0;
@@ -162,7 +163,7 @@ static status_t bench_measure_power(struct bench *bench, struct bench_result *ou
     while (tool && used < WANTED) {
         double watts = 0;
         double seconds = 0;
-        TRY_OUT(bench_run_row(bench, &seconds));
+        TRY(bench_run_row(bench, &seconds));
         if (fscanf(tool, "%lf", &watts) != 1) {
             break;
         }
@@ -172,11 +173,7 @@ static status_t bench_measure_power(struct bench *bench, struct bench_result *ou
         }
     }
     out->watts = used > 0 ? sum / used : 0;
-out:
-    if (tool) {
-        pclose(tool);
-    }
-    return st;
+    return STATUS_OK;
 }
 
 status_t bench_ppf(backend_t *backend, const struct bench_case *c, struct bench_result *out)

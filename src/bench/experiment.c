@@ -25,6 +25,7 @@ struct played {
     uint32_t *values;
     double *costs;
 };
+SCOPED_CALLS(played_free, struct played, MEMORY_FREE(at->results, at->values, at->costs))
 
 static status_t experiment_time_again(void *context, uint32_t i, uint32_t repeats,
                                       const struct tune_time *time, struct trial_times *out)
@@ -66,19 +67,15 @@ static status_t experiment_collect(const struct tune_space *space,
 status_t experiment_replay(const struct tune_space *space, const struct tune_options *options,
                            const struct tune_outcome *measured, struct tune_outcome *out)
 {
-    status_t st = STATUS_OK;
     struct tune_space again;
-    struct played played = {0};
+    SCOPED(played_free) struct played played = {0};
     struct tune_options free_of_time = *options;
     free_of_time.time = (struct tune_time){.until = 0};
     free_of_time.known = NULL;
     free_of_time.rounds = 0;
     *out = (struct tune_outcome){0};
-    TRY_OUT(experiment_collect(space, measured, &played, &again));
-    TRY_OUT(tune_search(&again, &free_of_time, NULL, NULL, out));
-out:
-    MEMORY_FREE(played.results, played.values, played.costs);
-    return st;
+    TRY(experiment_collect(space, measured, &played, &again));
+    return tune_search(&again, &free_of_time, NULL, NULL, out);
 }
 
 status_t experiment_histogram(const struct tune_space *space, const struct tune_outcome *outcome,

@@ -335,22 +335,20 @@ static status_t plan_list_dms(struct dedisperse_plan *d, struct dispersion_spec 
 /* Plans two-step dedispersion, for which the delays of all DMs are made at once. */
 static status_t plan_make_steps(struct dedisperse_plan *d)
 {
-    status_t st = STATUS_OK;
     struct dispersion *delays = &d->delays;
     uint64_t bytes = 0;
-    REQUIRE_OUT(multiply_u64(delays->ndms, (uint64_t)delays->nchannels * 4 * 4, &bytes) &&
-                    bytes <= d->job->memory,
-                STATUS_USAGE,
-                "%s: run.memory is %" PRIu64 " bytes, but in two steps the delays of %u DMs in %u "
-                "channels alone need %" PRIu64,
-                d->job->path, d->job->memory, delays->ndms, delays->nchannels, bytes);
-    TRY_OUT(memory_zeroed((size_t)delays->ndms * delays->nchannels, sizeof *delays->table, "delays",
-                          &delays->table));
+    REQUIRE(multiply_u64(delays->ndms, (uint64_t)delays->nchannels * 4 * 4, &bytes) &&
+                bytes <= d->job->memory,
+            STATUS_USAGE,
+            "%s: run.memory is %" PRIu64 " bytes, but in two steps the delays of %u DMs in %u "
+            "channels alone need %" PRIu64,
+            d->job->path, d->job->memory, delays->ndms, delays->nchannels, bytes);
+    TRY(memory_zeroed((size_t)delays->ndms * delays->nchannels, sizeof *delays->table, "delays",
+                      &delays->table));
     dispersion_rows(delays, 0, delays->ndms, delays->table);
-    TRY_OUT(subbands_create(delays, d->what->group, &d->steps));
-out:
+    TRY(subbands_create(delays, d->what->group, &d->steps));
     free(memory_move(&delays->table));
-    return st;
+    return STATUS_OK;
 }
 
 static status_t plan_make_delays(struct dedisperse_plan *d)

@@ -202,21 +202,19 @@ status_t filter_coefficients_deripple(const struct job *job, uint32_t number,
     return deripple_make(who.data, filter->taps, filter->ntaps, points, band->oversample, out);
 }
 
+SCOPED_CALLS(deripple_free, struct deripple, free(at->half))
+
 static status_t coefficients_make_deripple(const struct making *m, struct filter_coefficients *out)
 {
-    status_t st = STATUS_OK;
-    struct deripple deripple = {0};
-    TRY_OUT(
-        filter_coefficients_deripple(m->job, m->number, m->band, &m->filter->deripple, &deripple));
+    SCOPED(deripple_free) struct deripple deripple = {0};
+    TRY(filter_coefficients_deripple(m->job, m->number, m->band, &m->filter->deripple, &deripple));
     out->taps = 2 * deripple.reach + 1;
     out->is_deripple = 1;
     out->ripple_db = deripple.ripple_db;
     out->left_db = deripple.left_db;
-    TRY_OUT(memory_zeroed(out->taps, sizeof *out->coeff, "coefficients of a filter", &out->coeff));
+    TRY(memory_zeroed(out->taps, sizeof *out->coeff, "coefficients of a filter", &out->coeff));
     deripple_coefficients(&deripple, out->coeff);
-out:
-    free(deripple.half);
-    return st;
+    return STATUS_OK;
 }
 
 status_t filter_coefficients_make(const struct job *job, uint32_t number,

@@ -222,6 +222,7 @@ struct droop_table {
     double (*points)[2];
     size_t count;
 };
+SCOPED_CALLS(droop_free, struct droop_table, free(at->points))
 
 static status_t droop_read(const char *path, struct droop_table *table)
 {
@@ -272,17 +273,14 @@ static double droop_look_up(const struct droop_table *table, double hz)
 static status_t droop_of_file(const struct channelise_plan *work, const char *path,
                               const struct product_spec *spec, double *gains)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = work->archive;
-    struct droop_table table = {NULL, 0};
-    TRY_OUT(droop_read(path, &table));
+    SCOPED(droop_free) struct droop_table table = {NULL, 0};
+    TRY(droop_read(path, &table));
     for (uint64_t k = 0; k < bank_channels(spec); k++) {
         uint64_t chan = archive->selected[AXIS_CHAN][k / spec->bank.nchannels];
         gains[k] *= droop_look_up(&table, bank_channel(spec, k) - archive->freq_hz[chan]);
     }
-out:
-    free(table.points);
-    return st;
+    return STATUS_OK;
 }
 
 /* The gain in power of each channel of product i, double [all channels of the bank], free() returns

@@ -256,6 +256,7 @@ struct synthesis_prototype {
     double *coeff; /* [taps][points] */
     uint32_t taps, points;
 };
+SCOPED_CALLS(prototype_free, struct synthesis_prototype, free(at->coeff))
 
 static status_t synthesis_read_file(const struct job *job, struct synthesis_prototype *out)
 {
@@ -348,31 +349,30 @@ static status_t synthesis_check_limit(const struct job *job, uint32_t points, ui
 
 status_t synthesis_filter_make(struct job *job, const struct archive *archive)
 {
-    status_t st = STATUS_OK;
     struct job_synthesise *synthesise = &job->synthesise;
-    struct synthesis_prototype prototype = {.coeff = NULL};
+    SCOPED(prototype_free) struct synthesis_prototype prototype = {.coeff = NULL};
     struct synthesis_bank bank;
-    struct dual made = {.coeff = NULL};
-    double *resampled = NULL;
+    SCOPED(dual_free) struct dual made = {.coeff = NULL};
+    SCOPED(free_at) double *resampled = NULL;
     if (!job->is_synthesised) {
         return STATUS_OK;
     }
-    TRY_OUT(synthesis_bank_find(job, archive, &bank));
-    TRY_OUT(synthesise->prototype ? synthesis_read_file(job, &prototype)
-                                  : synthesis_take_own(job, archive, &bank, &prototype));
-    TRY_OUT(synthesis_check_own(job, &bank, &prototype));
-    TRY_OUT(synthesis_check_limit(job, bank.points,
-                                  max_u64(synthesise->taps, 1) * (uint64_t)bank.points));
+    TRY(synthesis_bank_find(job, archive, &bank));
+    TRY(synthesise->prototype ? synthesis_read_file(job, &prototype)
+                              : synthesis_take_own(job, archive, &bank, &prototype));
+    TRY(synthesis_check_own(job, &bank, &prototype));
+    TRY(synthesis_check_limit(job, bank.points,
+                              max_u64(synthesise->taps, 1) * (uint64_t)bank.points));
     if (prototype.points != bank.points) {
-        TRY_OUT(prototype_resample(prototype.coeff, prototype.taps, prototype.points, bank.points,
-                                   RESAMPLE_KEEPS_FIRST, &resampled));
+        TRY(prototype_resample(prototype.coeff, prototype.taps, prototype.points, bank.points,
+                               RESAMPLE_KEEPS_FIRST, &resampled));
         free(prototype.coeff);
         prototype.coeff = memory_move(&resampled);
     }
     const struct dual_bank of = {
         .coeff = prototype.coeff, .points = bank.points, .taps = prototype.taps, .hop = bank.hop};
-    TRY_OUT(synthesis_design(job, &of, &made));
-    TRY_OUT(synthesis_check_limit(job, bank.points, (uint64_t)made.taps * bank.points));
+    TRY(synthesis_design(job, &of, &made));
+    TRY(synthesis_check_limit(job, bank.points, (uint64_t)made.taps * bank.points));
     free(synthesise->coeff);
     synthesise->coeff = memory_move(&made.coeff);
     synthesise->ncoeff = (uint64_t)made.taps * bank.points;
@@ -381,9 +381,7 @@ status_t synthesis_filter_make(struct job *job, const struct archive *archive)
     synthesise->first = made.first;
     synthesise->error_db = made.error_db;
     synthesise->noise = made.noise;
-out:
-    MEMORY_FREE(prototype.coeff, resampled, made.coeff);
-    return st;
+    return STATUS_OK;
 }
 
 const char synthesis_plan_word[] = "synthesis of ";

@@ -210,8 +210,6 @@ status_t dual_create(const struct dual_bank *bank, uint32_t taps, struct dual *o
     return STATUS_OK;
 }
 
-SCOPED_CALLS(dual_free, struct dual, free(at->coeff))
-
 status_t dual_design(const struct dual_bank *bank, double error_db, uint32_t most, struct dual *out)
 {
     SCOPED(dual_free) struct dual found = {0};

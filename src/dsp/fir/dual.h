@@ -38,6 +38,7 @@ struct dual {
     double noise;    /* power of noise in x^ over that of x, if white noise is added to every
                         channel, as strong there as white voltages x */
 };
+SCOPED_CALLS(dual_free, struct dual, free(at->coeff))
 
 /* Computes the dual of `taps` taps (at least 1). Fails with DEVICE (memory); with USAGE if the
  * prototype is zero or not finite, or there are too many equations to solve: some 250 taps of both

@@ -270,16 +270,9 @@ WIDE static void combine_set(const struct combine *combine, const struct set *se
     *blanked += is_blank && !left.is_unread ? set->lines : 0;
 }
 
-/* A row, or some coarse channels of it: */
-struct combine_piece {
-    uint64_t row;
-    uint32_t first, end;
-};
-
 /* Combines all sets of a row, in the order of the output's antennas. */
-static uint64_t combine_row(const struct combine *combine, const struct combine_piece *of,
-                            const float *in, const struct combine_weights *lost, float *out,
-                            float *weights, char *holes)
+uint64_t combine_row(const struct combine *combine, const struct combine_piece *of, const float *in,
+                     const struct combine_weights *lost, float *out, float *weights, char *holes)
 {
     uint64_t blanked = 0;
     uint32_t ifs = combine_ifs(combine);
@@ -308,20 +301,6 @@ static uint64_t combine_row(const struct combine *combine, const struct combine_
                 }
             }
         }
-    }
-    return blanked;
-}
-
-uint64_t combine_rows(const struct combine *combine, uint64_t rows, const float *in,
-                      const struct combine_weights *lost, float *out, float *weights, char *holes)
-{
-    uint64_t blanked = 0;
-    struct combine_piece of = {.end = combine->coarse};
-    for (; of.row < rows; of.row++) {
-        if (holes) {
-            holes[of.row] = 0;
-        }
-        blanked += combine_row(combine, &of, in, lost, out, weights, holes);
     }
     return blanked;
 }

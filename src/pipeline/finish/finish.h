@@ -60,15 +60,19 @@ struct combine_weights {
                              not be read */
 };
 
-/* Combines `rows` rows; `out` may be `in`. Returns how many lines, of all rows together, became NaN
- * by weights alone.
+/* Coarse channels of a row. */
+struct combine_piece {
+    uint64_t row;
+    uint32_t first, end;
+};
+/* Combines a piece of a row; `out` may be `in`. Returns how many lines became NaN by weights alone.
  *
  *   weights   float [rows][lines out] of the result
- *   holes     char [rows] 1: some of it that is kept is NaN by what could not be read
+ *   holes     char [rows] 1: some of it that is kept is NaN by what could not be read; 0 before
  *
  * Both are set also without `lost`, when they may be NULL. */
-uint64_t combine_rows(const struct combine *combine, uint64_t rows, const float *in,
-                      const struct combine_weights *lost, float *out, float *weights, char *holes);
+uint64_t combine_row(const struct combine *combine, const struct combine_piece *of, const float *in,
+                     const struct combine_weights *lost, float *out, float *weights, char *holes);
 
 typedef struct finish finish_t;
 

@@ -70,7 +70,7 @@ struct flag_step {
     float *errors, *tolerance;
     unsigned char *stored;
     struct flag_open open;
-    /* A block's dumps, as combine_rows() takes them: each channel counts as a coarse one. */
+    /* A block's dumps, as combine_row() takes them: each channel counts as a coarse one. */
     float *streams, *joint;
     char *unread;
     struct combine_weights lost;
