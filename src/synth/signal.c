@@ -4,9 +4,76 @@
 #include "base/memory.h"
 #include "dsp/delay_model.h"
 #include "dsp/phasor.h"
+#include "dsp/stokes.h"
 #include "synth/pulses.h"
 
 #include <fftw3.h>
+#include <math.h>
+
+/* ---- polarise ----
+ *
+ * Feeds' coherencies from Stokes parameters, and their root: two independent waveforms whose sums
+ * have these coherencies. */
+
+static const double POLARISE_DEGREE = 0.01745329251994329577;
+
+/* Stokes parameters of a source as its specification says it, as shares of I: Q, U, V (IAU). */
+static void polarise_stokes(const struct synth_polarisation *polarisation, double quv[3])
+{
+    quv[0] = quv[1] = quv[2] = 0;
+    if (polarisation->circular) {
+        quv[2] = STOKES_V_OF_RIGHT * polarisation->circular;
+    } else if (polarisation->has_linear) {
+        quv[0] = cos(2 * POLARISE_DEGREE * polarisation->linear_deg);
+        quv[1] = sin(2 * POLARISE_DEGREE * polarisation->linear_deg);
+    } else if (polarisation->has_stokes) {
+        quv[0] = polarisation->q / polarisation->i;
+        quv[1] = polarisation->u / polarisation->i;
+        quv[2] = polarisation->v / polarisation->i;
+    }
+    const double degree = sqrt(quv[0] * quv[0] + quv[1] * quv[1] + quv[2] * quv[2]);
+    for (int i = 0; i < 3 && degree > 1; i++) {
+        quv[i] /= degree; /* by rounding, as the specification has been checked */
+    }
+}
+
+/* Computes the gains (re, im; amplitudes of exp(+ i omega t)) by which a source is gains[0] e0 +
+ * gains[1] e1 in polarisation `pol`, where e0 and e1 are independent waveforms. Without a
+ * polarisation, or with names of no feeds, it is e0 in every `pol`; I always equals that of such a
+ * source. gains[1] is 0 if it is fully polarised. The stronger feed has the phase of e0.
+ *
+ * Feeds are what polarisations are named (dsp/stokes.h): X and Y, R and L, in either order. */
+static void polarise_gains(const struct synth_spec *spec,
+                           const struct synth_polarisation *polarisation, uint32_t pol,
+                           double gains[2][2])
+{
+    struct stokes stokes;
+    double quv[3];
+    double difference = 0;
+    double cross[2];
+    gains[0][0] = 1;
+    gains[0][1] = gains[1][0] = gains[1][1] = 0;
+    if (!polarise_is_given(polarisation) ||
+        !stokes_of_names(synth_spec_pol_name(spec, 0), synth_spec_pol_name(spec, 1), &stokes)) {
+        return;
+    }
+    polarise_stokes(polarisation, quv);
+    stokes_products(&stokes, quv, &difference, cross);
+    const int is_second = (pol == 1) != stokes.is_swapped;
+    const int is_second_stronger = difference < 0;
+    const double strong = 1 + fabs(difference);
+    const double weak = 1 - fabs(difference);
+    if (is_second == is_second_stronger) {
+        gains[0][0] = sqrt(strong);
+        return;
+    }
+    /* X strong: Y = (X Y*)* / sqrt(XX) e0 + ...; Y strong: X = X Y* / sqrt(YY) e0 + ... */
+    const double sign = is_second ? -1 : 1;
+    gains[0][0] = cross[0] / sqrt(strong);
+    gains[0][1] = sign * cross[1] / sqrt(strong);
+    const double shared = (cross[0] * cross[0] + cross[1] * cross[1]) / strong;
+    gains[1][0] = sqrt(fmax(weak - shared, 0));
+}
 
 /* ---- noise sources ----
  *

@@ -134,15 +134,6 @@ double synth_spec_chan_hz(const struct synth_spec *spec, uint32_t chan);
 /* Returns whether a specification gives a polarisation. */
 int polarise_is_given(const struct synth_polarisation *polarisation);
 
-/* Computes the gains (re, im; amplitudes of exp(+ i omega t)) by which a source is gains[0] e0 +
- * gains[1] e1 in polarisation `pol`, from 0, where e0 and e1 are independent waveforms. Without a
- * polarisation, or with names of no feeds, it is e0 in every `pol`; I always equals that of such a
- * source. gains[1] is 0 if it is fully polarised. The stronger feed has the phase of e0.
- *
- * Feeds are what polarisations are named (dsp/stokes.h): X and Y, R and L, in either order. */
-void polarise_gains(const struct synth_spec *spec, const struct synth_polarisation *polarisation,
-                    uint32_t pol, double gains[2][2]);
-
 /* Lists the gaps, {first sample, count, stream} [out->count], by stream, then by first sample; in a
  * stream they do not touch. The caller frees out->rows by free(). Where the specification names
  * streams, gaps of all streams are listed once for each. Fails with DEVICE (memory). */
