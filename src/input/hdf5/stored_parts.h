@@ -28,14 +28,6 @@ struct mappings {
     size_t count;
 };
 
-/* Loads the mappings of a virtual dataset in the file at `home`; names with %b are expanded, and
- * all end at the dataset's present shape. *out is {0} before, and the caller calls mappings_free()
- * in any case. Fails with DATA: unreadable, too many, one of another rank, beyond the dataset's end
- * or without a source; with DEVICE (memory). */
-status_t mappings_load(hid_t dataset, const char *home, struct mappings *out);
-/* Frees the list and its items, and leaves {0}. */
-void mappings_free(struct mappings *mappings);
-
 /* Fits the mapping to the shape of its source, `space`: an unlimited mapping ends where the source
  * or the dataset ends. Fails with DATA if the source has another rank, ends before the mapping, or
  * gives another number of elements; with DEVICE (memory). */

@@ -135,11 +135,8 @@ status_t reader_judge(reader_t *reader, const struct archive_part *part, status_
  * reader_close_hdf5(). */
 status_t reader_read_pieces(reader_t *reader, const struct reader_wanted *wanted,
                             struct losses *losses);
-status_t reader_read_hdf5(reader_t *reader, const struct reader_wanted *wanted,
-                          struct losses *losses);
 status_t reader_read_packets(reader_t *reader, const struct reader_wanted *wanted,
                              struct losses *losses);
-void reader_close_hdf5(reader_t *reader);
 /* Ends what reader_read_packets() keeps from read to read: headers, mapped frames, its own numbers.
  * The file stays open: it is the reader's, as for pieces. Does nothing if no packets were read. */
 void reader_close_packets(reader_t *reader);
