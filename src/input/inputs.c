@@ -89,6 +89,17 @@ static uint32_t inputs_products_of(const struct job *job, uint32_t bank)
     return products;
 }
 
+/* Returns the file of gains by which its channels are divided, which belongs to the product; NULL:
+ * there is none. */
+static const char *job_product_gains(const struct job_product *product)
+{
+    const char *path = NULL;
+    for (uint32_t i = 0; i < product->ndroop; i++) {
+        path = product->droop[i].path ? product->droop[i].path : path;
+    }
+    return path;
+}
+
 status_t inputs_of_bank(const struct job *job, const struct archive *archive, struct inputs *out)
 {
     for (uint32_t i = 0; i < archive->nparts; i++) {

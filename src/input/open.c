@@ -508,6 +508,80 @@ static status_t open_check_external(const struct job *job, const struct archive 
     return STATUS_OK;
 }
 
+/* Neighbouring coarse channels must not be closer together than the band of each, less what
+ * oversampling repeats of it: a wrong rate or wrong frequencies show there. */
+
+/* Frequencies are written with few digits: by 1 % of a channel they may be wrong. No filter bank
+ * known is oversampled by that little. */
+static const double tolerance = 0.01;
+
+/* The closest two of the selected coarse channels, in Hz. */
+struct spacing {
+    double low, high, apart;
+};
+
+/* Channels that filter banks divided are compared within each of these. Returns 0 if there are no
+ * two. */
+static int spacing_find(const struct archive *archive, struct spacing *out)
+{
+    const uint64_t *selected = archive->selected[AXIS_CHAN];
+    int found = 0;
+    for (uint32_t i = 1; i < archive->nselected[AXIS_CHAN]; i++) {
+        double low = archive->freq_hz[selected[i - 1]];
+        double high = archive->freq_hz[selected[i]];
+        int is_one_bank = archive_bank_group(archive, selected[i - 1]) ==
+                          archive_bank_group(archive, selected[i]);
+        if (is_one_bank && (!found || high - low < out->apart)) {
+            *out = (struct spacing){low, high, high - low};
+            found = 1;
+        }
+    }
+    return found;
+}
+
+/* Neighbours of a filter bank, or every second, third ... channel of one. */
+static int spacing_is_multiple(double apart, double width)
+{
+    double times = rint(apart / width);
+    return times >= 1 && fabs(apart - times * width) <= tolerance * width * times;
+}
+
+/* Compares the distances of the selected coarse channels with what their samples span. Bands of
+ * independent receivers (archive->has_receivers) may overlap, which is noted in archive->assumed.
+ * Fails with DATA: channels are closer together, so that they must be oversampled, or rate or
+ * frequencies are wrong; the ratio that a file states is not that of its frequencies. Fails with
+ * DEVICE (memory), too. */
+static status_t spacing_check(const struct job_layout *layout, struct archive *archive)
+{
+    struct spacing closest = {.apart = 0};
+    char remedy[SPACING_WORDS];
+    double band = archive_chan_width_hz(archive);
+    double kept = band * archive->oversample.den / archive->oversample.num;
+    if (!spacing_find(archive, &closest) || closest.apart >= band * (1 - tolerance)) {
+        return STATUS_OK;
+    }
+    int is_close = closest.apart < kept * (1 - tolerance);
+    spacing_remedy(archive->is_complex, closest.apart > 0 ? band / closest.apart : INFINITY,
+                   remedy);
+    if (is_close && archive->has_receivers) {
+        return assume(&archive->assumed,
+                      "bands around %.9g and %.9g MHz overlap, each %.9g MHz wide: none is cut",
+                      closest.low / 1e6, closest.high / 1e6, kept / 1e6);
+    }
+    REQUIRE(!is_close, STATUS_DATA,
+            "%s: coarse channels at %.12g and %.12g MHz are %.9g Hz apart, but each is %.9g Hz "
+            "wide (%s samples at %.9g Hz%s): %s",
+            archive->parts[0].path, closest.low / 1e6, closest.high / 1e6, closest.apart, kept,
+            archive->is_complex ? "complex" : "real", archive->sample_rate_hz,
+            kept < band ? ", less what oversampling repeats" : "", remedy);
+    return REQUIRED(
+        layout->has_oversampling || spacing_is_multiple(closest.apart, kept), STATUS_DATA,
+        "%s: coarse channels at %.12g and %.12g MHz are %.9g Hz apart, but samples at %.9g Hz "
+        "with the file's oversampling of %u/%u are of channels %.9g Hz apart: %s",
+        archive->parts[0].path, closest.low / 1e6, closest.high / 1e6, closest.apart,
+        archive->sample_rate_hz, archive->oversample.num, archive->oversample.den, kept, remedy);
+}
+
 static status_t open_here(const struct job *job, struct archive **out)
 {
     SCOPED(globfree) glob_t paths = {0};

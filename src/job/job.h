@@ -260,10 +260,6 @@ struct job_product {
                    product */
 };
 
-/* Returns the file of gains by which its channels are divided, which belongs to the product; NULL:
- * there is none. */
-const char *job_product_gains(const struct job_product *product);
-
 /* channelise.window: "hann", "kaiser:8.6", "file:/a/window.txt". */
 struct job_window {
     char *text; /* as written */

@@ -104,15 +104,6 @@ static int job_droop_parse(const char *text, void *out)
     return strcmp(text, "correct") == 0;
 }
 
-const char *job_product_gains(const struct job_product *product)
-{
-    const char *path = NULL;
-    for (uint32_t i = 0; i < product->ndroop; i++) {
-        path = product->droop[i].path ? product->droop[i].path : path;
-    }
-    return path;
-}
-
 #define PRODUCT_NAME(id, name, quantity, is_filterbank) #name,
 
 #define FOR(kinds, words) SCHEMA_NEEDS({"kind", kinds, "is for products of kind " words})

@@ -153,22 +153,6 @@ status_t output_spec_create(const struct output_spec *spec, uint32_t i, int fd, 
 }
 
 /* Disk space that the products need, compared with the free space. */
-status_t room_measure(const struct output_spec *spec, uint32_t i, uint64_t *bytes)
-{
-    struct product_place place;
-    SCOPED(text_free) struct text made_of = {0};
-    SCOPED(inputs_free) struct inputs inputs = {0};
-    TRY(inputs_of_product(&spec->inputs, i, &inputs));
-    TRY(inputs_contents_room(&inputs, &made_of));
-    TRY(output_spec_create(spec, i, -1, NULL, made_of.data, &place, NULL));
-    if (spec->items[i].format != FILE_HDF5) {
-        struct export_rows rows = export_rows_expect(spec->items[i].format, &spec->items[i].spec);
-        export_rows_place(&rows, &spec->items[i].spec, &place);
-    }
-    *bytes = place.file_bytes;
-    return STATUS_OK;
-}
-
 status_t room_add(struct room *room, const char *path, uint64_t bytes)
 {
     enum { BLOCK = 512, PAGE = 4096 }; /* file systems allocate space in pages */

@@ -91,11 +91,6 @@ struct room {
     uint32_t count;
 };
 
-/* Computes the bytes of the file of item i, at most: all of it, rows, axes, filter, CRCs and words.
- * The spec is planned. Fails with USAGE (rows that the kind cannot store, dates); with DATA if an
- * input cannot be looked up, with DEVICE (memory). */
-status_t room_measure(const struct output_spec *spec, uint32_t i, uint64_t *bytes);
-
 /* Adds a file of `bytes` bytes that will be written at `path`, which must outlive the room. Space
  * that an earlier run has allocated for it is subtracted. Fails with USAGE if there are
  * ROOM_MOST_FILES already, or its folder is none; with DATA if the file system cannot be looked up;

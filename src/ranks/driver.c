@@ -10,7 +10,151 @@
 #include "ranks/stop.h"
 
 #include <limits.h>
+#include <math.h>
 #include <time.h>
+
+/* Other ranks: those that send nothing for too long, and those of this machine that have ended. */
+
+static const double look_seconds = 1;
+/* Heartbeats in the time of a timeout: some may be late. */
+static const double heartbeats = 5;
+
+struct liveness {
+    double timeout;
+    peers_t *peers;    /* `is_seen` of those of which something is expected */
+    double *heard;     /* [size] */
+    double looked;     /* at silence */
+    double looked_for; /* the dead */
+    double beaten;     /* a heartbeat was sent */
+};
+
+static void liveness_destroy(struct liveness *liveness)
+{
+    if (liveness) {
+        peers_destroy(liveness->peers);
+        MEMORY_FREE(liveness->heard, liveness);
+    }
+}
+SCOPED_END(liveness_destroy, struct liveness *)
+
+/* Creates the liveness of the ranks, all of which are expected. `timeout`: seconds after which a
+ * silent rank counts as lost; 0: never. Collective. Fails on all with DEVICE (memory). */
+static status_t liveness_create_all(MPI_Comm comm, double timeout, struct liveness **out)
+{
+    SCOPED(peers_destroy_at) peers_t *peers = NULL;
+    SCOPED(liveness_destroy_at) struct liveness *liveness = NULL;
+    TRY(peers_create_all(comm, &peers));
+    status_t st = memory_zeroed(1, sizeof *liveness, "ranks", &liveness);
+    if (st == STATUS_OK) {
+        st = memory_zeroed((size_t)peers->size, sizeof *liveness->heard, "ranks", &liveness->heard);
+    }
+    TRY(agree_all(comm, st));
+    for (int i = 0; i < peers->size; i++) {
+        liveness->heard[i] = clock_now();
+    }
+    liveness->timeout = timeout;
+    liveness->peers = memory_move(&peers);
+    *out = memory_move(&liveness);
+    return STATUS_OK;
+}
+
+/* Returns whether messages are expected. */
+static int liveness_is_expected(const struct liveness *liveness, int rank)
+{
+    return liveness->heard[rank] < HUGE_VAL;
+}
+
+/* Notes that a message of the rank has come now; nothing if the rank has left. */
+static void liveness_heard(struct liveness *liveness, int rank)
+{
+    if (liveness_is_expected(liveness, rank)) {
+        liveness->heard[rank] = clock_now();
+    }
+}
+
+/* Expects nothing more of a rank, and does not observe its process any more. */
+static void liveness_leave(struct liveness *liveness, int rank)
+{
+    liveness->heard[rank] = HUGE_VAL;
+    liveness->peers->is_seen[rank] = 0;
+}
+
+/* Starts all timeouts anew if this process itself was stopped: the last call was more than half a
+ * timeout ago. Call before liveness_find_silent(), and often. */
+static void liveness_look(struct liveness *liveness)
+{
+    if (liveness_was_stopped(&liveness->looked, liveness->timeout)) {
+        for (int i = 0; i < liveness->peers->size; i++) {
+            liveness_heard(liveness, i);
+        }
+    }
+}
+
+/* Returns whether it is time for a heartbeat, which the caller then sends: five times in a timeout,
+ * never without one. A heartbeat that was due counts as sent. */
+static int liveness_is_heartbeat_due(struct liveness *liveness)
+{
+    double now = clock_now();
+    if (liveness->timeout <= 0 || now - liveness->beaten < liveness->timeout / heartbeats) {
+        return 0;
+    }
+    liveness->beaten = now;
+    return 1;
+}
+
+/* Returns the lowest rank that was silent for too long when liveness_look() was called last; -1:
+ * none, or no timeout. Rank 0 checks all others, these check rank 0. */
+static int liveness_find_silent(const struct liveness *liveness)
+{
+    /* Not the present moment: this process may have been stopped since. */
+    double now = liveness->looked;
+    if (liveness->timeout <= 0) {
+        return -1;
+    }
+    for (int i = 0; i < liveness->peers->size; i++) {
+        int matters = liveness->peers->rank == 0 ? i != 0 : i == 0;
+        if (matters && now - liveness->heard[i] > liveness->timeout) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Returns a rank of this machine whose process has ended while messages of it were expected; -1:
+ * none. Each rank checks the next one of them, once a second (-1 in between); with `all`, all of
+ * them at once, the lowest first. Returns it again until liveness_leave(). */
+static int liveness_find_dead(struct liveness *liveness, int all)
+{
+    double now = clock_now();
+    if (!all && now - liveness->looked_for < look_seconds) {
+        return -1;
+    }
+    liveness->looked_for = now;
+    for (int i = 0; i < liveness->peers->size; i++) {
+        int rank = all ? i : (liveness->peers->rank + 1 + i) % liveness->peers->size;
+        if (liveness->peers->is_seen[rank]) {
+            if (peers_is_gone(liveness->peers, rank)) {
+                return rank;
+            }
+            if (!all) {
+                break;
+            }
+        }
+    }
+    return -1;
+}
+
+/* Returns whether this rank is the first of its machine, but for rank 0 and those that have left.
+ */
+static int liveness_is_first(const struct liveness *liveness)
+{
+    for (int i = 1; i < liveness->peers->rank; i++) {
+        if (liveness->peers->is_seen[i]) {
+            return 0;
+        }
+    }
+    return 1;
+}
 
 /* A rank's knowledge of a run, and its messages to the other ranks: chunks to give out, failures
  * and stops. */
@@ -69,7 +213,7 @@ struct driver {
     int rank, size;
     const struct driver_work *work;
     struct progress *progress;
-    liveness_t *liveness;
+    struct liveness *liveness;
     struct text told;      /* buffer of the texts that tell() returns */
     struct letter *posted; /* sent, and perhaps not on their way yet */
     double stopping_since; /* < 0: no rank was asked to stop */
@@ -180,7 +324,7 @@ static struct ending driver_ending_of(const driver_t *driver, status_t st)
 {
     struct ending ending = {.status = (int32_t)st, .is_short = driver->is_short};
     char name[PEERS_NAME];
-    liveness_name(driver->liveness, driver->rank, name);
+    peers_name(driver->liveness->peers, driver->rank, name);
     if (st != STATUS_OK) {
         const struct driver_work *work = driver->work;
         ending.is_stuck = work->hangs && work->hangs(work->context);
@@ -291,7 +435,7 @@ static void driver_say_what_is_lost(const driver_t *driver, int rank, int is_dea
     char name[PEERS_NAME];
     char what[64] = "has died";
     const char *file = driver->work->file;
-    liveness_name(driver->liveness, rank, name);
+    peers_name(driver->liveness->peers, rank, name);
     if (!is_dead) {
         snprintf(what, sizeof what, "has not answered for %g s", driver->work->timeout);
     }

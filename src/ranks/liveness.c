@@ -6,23 +6,10 @@
 #include "base/memory.h"
 #include "ranks/agree.h"
 
-#include <math.h>
 #include <signal.h>
 #include <unistd.h>
 
 enum { LINE = 1024, FIELDS_TO_START = 19 /* of /proc/PID/stat, after the state */ };
-
-struct peer {
-    char host[MPI_MAX_PROCESSOR_NAME];
-    long process;
-    unsigned long long born; /* ticks of the machine's clock */
-};
-
-struct peers {
-    int rank, size;
-    struct peer *items; /* [size] */
-    char *is_seen;      /* [size] */
-};
 
 /* When a process was born, or 0 when it is gone or a zombie. */
 static unsigned long long peers_birth_of(long process, char *state)
@@ -54,19 +41,17 @@ static char peers_state(const peers_t *peers, int rank)
     return peers_birth_of(peer->process, &state) == peer->born ? state : '\0';
 }
 
-/* Whether its process has ended, or is a zombie. */
-static int peers_is_gone(const peers_t *peers, int rank)
+int peers_is_gone(const peers_t *peers, int rank)
 {
     return peers_state(peers, rank) == '\0';
 }
 
-static void peers_destroy(peers_t *peers)
+void peers_destroy(peers_t *peers)
 {
     if (peers) {
         MEMORY_FREE(peers->items, peers->is_seen, peers);
     }
 }
-SCOPED_END(peers_destroy, peers_t *)
 
 static status_t peers_make_room(MPI_Comm comm, peers_t **out)
 {
@@ -95,11 +80,6 @@ status_t peers_create_all(MPI_Comm comm, peers_t **out)
     }
     *out = memory_move(&peers);
     return STATUS_OK;
-}
-
-int peers_rank(const peers_t *peers)
-{
-    return peers->rank;
 }
 
 /* Whether it is stopped by a signal or a debugger. */
@@ -165,143 +145,12 @@ void peers_send(const peers_t *peers, int signal, int number)
     }
 }
 
-static const double look_seconds = 1;
-/* Heartbeats in the time of a timeout: some may be late. */
-static const double heartbeats = 5;
-
-struct liveness {
-    double timeout;
-    peers_t *peers;    /* `is_seen` of those of which something is expected */
-    double *heard;     /* [size] */
-    double looked;     /* at silence */
-    double looked_for; /* the dead */
-    double beaten;     /* a heartbeat was sent */
-};
-
-status_t liveness_create_all(MPI_Comm comm, double timeout, liveness_t **out)
-{
-    SCOPED(peers_destroy_at) peers_t *peers = NULL;
-    SCOPED(liveness_destroy_at) liveness_t *liveness = NULL;
-    TRY(peers_create_all(comm, &peers));
-    status_t st = memory_zeroed(1, sizeof *liveness, "ranks", &liveness);
-    if (st == STATUS_OK) {
-        st = memory_zeroed((size_t)peers->size, sizeof *liveness->heard, "ranks", &liveness->heard);
-    }
-    TRY(agree_all(comm, st));
-    for (int i = 0; i < peers->size; i++) {
-        liveness->heard[i] = clock_now();
-    }
-    liveness->timeout = timeout;
-    liveness->peers = memory_move(&peers);
-    *out = memory_move(&liveness);
-    return STATUS_OK;
-}
-
-void liveness_destroy(liveness_t *liveness)
-{
-    if (liveness) {
-        peers_destroy(liveness->peers);
-        MEMORY_FREE(liveness->heard, liveness);
-    }
-}
-
-void liveness_heard(liveness_t *liveness, int rank)
-{
-    if (liveness_is_expected(liveness, rank)) {
-        liveness->heard[rank] = clock_now();
-    }
-}
-
-void liveness_leave(liveness_t *liveness, int rank)
-{
-    liveness->heard[rank] = HUGE_VAL;
-    liveness->peers->is_seen[rank] = 0;
-}
-
-int liveness_is_expected(const liveness_t *liveness, int rank)
-{
-    return liveness->heard[rank] < HUGE_VAL;
-}
-
-/* Returns whether there was no call for half of the timeout: then this process did not run. Counts
- * as a call. */
-static int liveness_was_stopped(double *looked, double timeout)
+int liveness_was_stopped(double *looked, double timeout)
 {
     double now = clock_now();
     int was_stopped = timeout > 0 && *looked > 0 && now - *looked > timeout / 2;
     *looked = now;
     return was_stopped;
-}
-
-void liveness_look(liveness_t *liveness)
-{
-    if (liveness_was_stopped(&liveness->looked, liveness->timeout)) {
-        for (int i = 0; i < liveness->peers->size; i++) {
-            liveness_heard(liveness, i);
-        }
-    }
-}
-
-int liveness_is_heartbeat_due(liveness_t *liveness)
-{
-    double now = clock_now();
-    if (liveness->timeout <= 0 || now - liveness->beaten < liveness->timeout / heartbeats) {
-        return 0;
-    }
-    liveness->beaten = now;
-    return 1;
-}
-
-int liveness_find_silent(const liveness_t *liveness)
-{
-    /* Not the present moment: this process may have been stopped since. */
-    double now = liveness->looked;
-    if (liveness->timeout <= 0) {
-        return -1;
-    }
-    for (int i = 0; i < liveness->peers->size; i++) {
-        int matters = liveness->peers->rank == 0 ? i != 0 : i == 0;
-        if (matters && now - liveness->heard[i] > liveness->timeout) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-int liveness_find_dead(liveness_t *liveness, int all)
-{
-    double now = clock_now();
-    if (!all && now - liveness->looked_for < look_seconds) {
-        return -1;
-    }
-    liveness->looked_for = now;
-    for (int i = 0; i < liveness->peers->size; i++) {
-        int rank = all ? i : (liveness->peers->rank + 1 + i) % liveness->peers->size;
-        if (liveness->peers->is_seen[rank]) {
-            if (peers_is_gone(liveness->peers, rank)) {
-                return rank;
-            }
-            if (!all) {
-                break;
-            }
-        }
-    }
-    return -1;
-}
-
-int liveness_is_first(const liveness_t *liveness)
-{
-    for (int i = 1; i < liveness->peers->rank; i++) {
-        if (liveness->peers->is_seen[i]) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
-void liveness_name(const liveness_t *liveness, int rank, char out[PEERS_NAME])
-{
-    peers_name(liveness->peers, rank, out);
 }
 
 void liveness_moved(struct liveness_timeout *timeout)

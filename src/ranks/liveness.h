@@ -13,15 +13,26 @@
 #include <mpi.h>
 
 /* ---- Processes of the other ranks; those that run on this machine are observed ---- */
-typedef struct peers peers_t;
+struct peer {
+    char host[MPI_MAX_PROCESSOR_NAME];
+    long process;
+    unsigned long long born; /* ticks of the machine's clock */
+};
 
-/* Finds the processes of all ranks, for the rest of this one: they are never freed. Collective.
- * Fails on all with DEVICE (memory). Other ranks are processes of this machine if they have its
- * name in MPI and exist here in /proc. */
+typedef struct peers {
+    int rank, size;
+    struct peer *items; /* [size] */
+    char *is_seen;      /* [size]: runs on this machine, and is observed */
+} peers_t;
+
+/* Finds the processes of all ranks. Collective. Fails on all with DEVICE (memory). Other ranks are
+ * processes of this machine if they have its name in MPI and exist here in /proc. */
 status_t peers_create_all(MPI_Comm comm, peers_t **out);
+void peers_destroy(peers_t *peers); /* takes NULL */
+SCOPED_END(peers_destroy, peers_t *)
 
-/* Returns this process's rank. */
-int peers_rank(const peers_t *peers);
+/* Returns whether a rank's process has ended, or is a zombie. */
+int peers_is_gone(const peers_t *peers, int rank);
 /* Return the lowest other rank of this machine whose process has ended, and the lowest whose
  * process is stopped (SIGSTOP, or a debugger); -1: none. */
 int peers_find_gone(const peers_t *peers);
@@ -39,48 +50,16 @@ int peers_has(const peers_t *peers, long process);
  * that exist. Failures are ignored. */
 void peers_send(const peers_t *peers, int signal, int number);
 
-/* ---- Other ranks ---- */
-typedef struct liveness liveness_t;
-
-/* Creates the liveness of the ranks, all of which are expected. `timeout`: seconds after which a
- * silent rank counts as lost; 0: never. Collective. Fails on all with DEVICE (memory). */
-status_t liveness_create_all(MPI_Comm comm, double timeout, liveness_t **out);
-void liveness_destroy(liveness_t *liveness); /* takes NULL */
-SCOPED_END(liveness_destroy, liveness_t *)
-
-/* Notes that a message of the rank has come now; nothing if the rank has left. */
-void liveness_heard(liveness_t *liveness, int rank);
-/* liveness_leave(): expects nothing more of a rank, and does not observe its process any more.
- * liveness_is_expected(): whether messages are expected. */
-void liveness_leave(liveness_t *liveness, int rank);
-int liveness_is_expected(const liveness_t *liveness, int rank);
-/* Starts all timeouts anew if this process itself was stopped: the last call was more than half a
- * timeout ago. Call before liveness_find_silent(), and often. */
-void liveness_look(liveness_t *liveness);
-/* Returns whether it is time for a heartbeat, which the caller then sends: five times in a timeout,
- * never without one. A heartbeat that was due counts as sent. */
-int liveness_is_heartbeat_due(liveness_t *liveness);
-
-/* Returns the lowest rank that was silent for too long when liveness_look() was called last; -1:
- * none, or no timeout. Rank 0 checks all others, these check rank 0. */
-int liveness_find_silent(const liveness_t *liveness);
-/* Returns a rank of this machine whose process has ended while messages of it were expected; -1:
- * none. Each rank checks the next one of them, once a second (-1 in between); with `all`, all of
- * them at once, the lowest first. Returns it again until liveness_leave(). */
-int liveness_find_dead(liveness_t *liveness, int all);
-/* Returns whether this rank is the first of its machine, but for rank 0 and those that have left.
- */
-int liveness_is_first(const liveness_t *liveness);
-
-/* Writes the name of any rank of the run: "rank 2 on node1". */
-void liveness_name(const liveness_t *liveness, int rank, char out[PEERS_NAME]);
-
 /* ---- Stalls of this process ---- */
 /* A timeout: progress is required within `seconds` (0: no limit). */
 struct liveness_timeout {
     double seconds;
     double moved, looked; /* time of the last progress; time of the last check */
 };
+
+/* Returns whether there was no call for half of the timeout: then this process did not run. Counts
+ * as a call. */
+int liveness_was_stopped(double *looked, double timeout);
 
 /* Notes progress, or begins the timeout; `seconds` is the caller's to set. */
 void liveness_moved(struct liveness_timeout *timeout);

@@ -304,7 +304,7 @@ static void stop_note_what_it_waits_for(void)
     is_noted = 1;
     if (!is_speaker && awaited[0] && peers && gone < 0) {
         char name[PEERS_NAME];
-        peers_name(peers, peers_rank(peers), name);
+        peers_name(peers, peers->rank, name);
         stop_print("note: %s: %s\n", name, awaited);
     }
 }

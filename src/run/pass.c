@@ -161,6 +161,25 @@ status_t pass_claim_all(struct pass *pass)
                     pass->making.items[0].file);
 }
 
+/* Computes the bytes of the file of item i, at most: all of it, rows, axes, filter, CRCs and words.
+ * The spec is planned. Fails with USAGE (rows that the kind cannot store); with DATA if an input
+ * cannot be looked up, with DEVICE (memory). */
+static status_t room_measure(const struct output_spec *spec, uint32_t i, uint64_t *bytes)
+{
+    struct product_place place;
+    SCOPED(text_free) struct text made_of = {0};
+    SCOPED(inputs_free) struct inputs inputs = {0};
+    TRY(inputs_of_product(&spec->inputs, i, &inputs));
+    TRY(inputs_contents_room(&inputs, &made_of));
+    TRY(output_spec_create(spec, i, -1, NULL, made_of.data, &place, NULL));
+    if (spec->items[i].format != FILE_HDF5) {
+        struct export_rows rows = export_rows_expect(spec->items[i].format, &spec->items[i].spec);
+        export_rows_place(&rows, &spec->items[i].spec, &place);
+    }
+    *bytes = place.file_bytes;
+    return STATUS_OK;
+}
+
 status_t pass_measure(struct pass *pass)
 {
     for (uint32_t i = 0; i < pass->making.count; i++) {

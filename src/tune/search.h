@@ -4,9 +4,22 @@
 #ifndef VOLTMILL_TUNE_SEARCH_H
 #define VOLTMILL_TUNE_SEARCH_H
 
-#include "tune/log.h"
 #include "tune/problem.h"
 #include "tune/trial.h"
+
+enum tune_state { TUNE_UNTRIED, TUNE_OK, TUNE_WRONG, TUNE_FAILED };
+
+/* The log of a tuner: one line of CSV for every configuration that was timed. A tuner that is
+ * killed and begun again finds in it what it need not time twice. */
+typedef struct tune_log tune_log_t;
+
+/* Opens or makes the log at `path` and reads its entries; a new or empty one gets its first line. A
+ * line that is cut short or malformed is skipped with a warning. With NULL as path, nothing is
+ * stored. Fails with USAGE if the file is no log (another text, HDF5, a NUL byte); with DATA (no
+ * ordinary file, unreadable, not writable, above 256 MiB), NO_SPACE, DEVICE (memory). */
+status_t tune_log_open(const char *path, tune_log_t **out);
+void tune_log_close(tune_log_t *log); /* takes NULL */
+SCOPED_END(tune_log_close, tune_log_t *)
 
 /* Configuration i is values[i].
  *

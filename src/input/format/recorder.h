@@ -88,11 +88,4 @@ enum { SPACING_WORDS = 160 };
  * distance (if is_complex, up to 4), or else which keys correct the file. */
 void spacing_remedy(int is_complex, double ratio, char words[SPACING_WORDS]);
 
-/* Compares the distances of the selected coarse channels with what their samples span. Bands of
- * independent receivers (archive->has_receivers) may overlap, which is noted in archive->assumed.
- * Fails with DATA: channels are closer together, so that they must be oversampled, or rate or
- * frequencies are wrong; the ratio that a file states is not that of its frequencies. Fails with
- * DEVICE (memory), too. */
-status_t spacing_check(const struct job_layout *layout, struct archive *archive);
-
 #endif

@@ -7,13 +7,6 @@
 #include "io/hdf5/h5.h"
 #include "job/job.h"
 
-/* Fills in, of the description `own` of the open file at `path`, what its `said` name; and freq_hz,
- * as many as the file has, where `frequencies` lead into it. Files that hold them are noted in
- * `storage`. `keys` as in dataset_describe(). Fails with DATA: what is not there, is unreadable, or
- * is no such value; with DEVICE (memory, descriptors). */
-status_t said_fill(hid_t file, const char *path, const char *keys, struct job_layout *own,
-                   struct storage *storage);
-
 /* Fails with USAGE if a description refers to attributes or datasets of the file at `path`, which
  * is not HDF5. */
 status_t said_refuse(const char *path, const struct job_layout *layout);

@@ -233,6 +233,157 @@ static status_t stored_blame(depot_t *depot, const struct stored *stored)
     return report_fail(STATUS_DATA, "%s", cause);
 }
 
+/* Whether a number is stored as `wanted` is in memory, but for the order of its bytes: then how
+ * many are turned round, 1 if none; else 0. */
+static uint32_t stored_number_bytes(hid_t stored, hid_t wanted)
+{
+    hid_t turned = H5Tcopy(stored);
+    uint32_t bytes = H5Tequal(stored, wanted) > 0 ? 1 : 0;
+    H5T_order_t order = H5Tget_order(wanted);
+    if (!bytes && H5Tget_size(stored) == H5Tget_size(wanted) && H5Tget_size(stored) <= 8 &&
+        (order == H5T_ORDER_LE || order == H5T_ORDER_BE) && H5Tset_order(turned, order) >= 0 &&
+        H5Tequal(turned, wanted) > 0) {
+        bytes = (uint32_t)H5Tget_size(stored);
+    }
+    h5_close(turned);
+    return bytes;
+}
+
+/* The same of elements: of compounds all members, which must lie alike, one after the other. */
+static uint32_t stored_turned_bytes(hid_t stored, hid_t wanted)
+{
+    uint32_t bytes = 0;
+    int is_compound = H5Tget_class(stored) == H5T_COMPOUND;
+    int count = is_compound ? H5Tget_nmembers(stored) : 0;
+    if (H5Tget_size(stored) != H5Tget_size(wanted) ||
+        is_compound != (H5Tget_class(wanted) == H5T_COMPOUND)) {
+        return 0;
+    }
+    if (!is_compound) {
+        return stored_number_bytes(stored, wanted);
+    }
+    for (int i = 0; i < count && count == H5Tget_nmembers(wanted); i++) {
+        hid_t mine = H5Tget_member_type(stored, (unsigned)i);
+        hid_t theirs = H5Tget_member_type(wanted, (unsigned)i);
+        size_t size = H5Tget_size(mine);
+        size_t at = H5Tget_member_offset(stored, (unsigned)i);
+        int is_alike = at == H5Tget_member_offset(wanted, (unsigned)i) && at == (size_t)i * size &&
+                       size * (size_t)count == H5Tget_size(stored);
+        uint32_t now = is_alike ? stored_number_bytes(mine, theirs) : 0;
+        bytes = i == 0 || now == bytes ? now : 0;
+        h5_close(mine);
+        h5_close(theirs);
+        if (bytes == 0) {
+            break;
+        }
+    }
+    return bytes;
+}
+
+static status_t stored_open_chunks(const depot_t *depot, struct stored *stored, uint32_t turned)
+{
+    unsigned options = 0;
+    SCOPED(h5_close_at) hid_t plist = H5Dget_create_plist(stored->dataset);
+    struct chunks_spec spec = {.path = stored->home,
+                               .name = stored->name,
+                               .identity = stored->identity,
+                               .address = stored->address,
+                               .rank = stored->rank,
+                               .element_bytes = stored->element_bytes,
+                               .chunk_bytes = stored->chunk_bytes,
+                               .number_bytes = turned,
+                               .filters = stored->filters,
+                               .along = stored->along,
+                               .cache_bytes = stored->source.kept > 0 ? stored->source.kept
+                                                                      : depot->spec.cache_bytes,
+                               .threads = (uint32_t)max_u64(depot->spec.threads, 1)};
+    H5_TRY(H5Pget_chunk_opts(plist, &options), "%s: %s does not tell its chunks", stored->path,
+           stored->name);
+    spec.are_edges_plain = (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
+    memcpy(spec.dims, stored->dims, sizeof spec.dims);
+    memcpy(spec.chunk, stored->chunk, sizeof spec.chunk);
+    return chunks_open(&spec, &stored->chunks);
+}
+
+/* The selection, if that is a box. */
+struct selected {
+    int rank;
+    hsize_t dims[H5S_MAX_RANK], low[H5S_MAX_RANK], count[H5S_MAX_RANK];
+};
+
+static int selected_is_box(hid_t space, struct selected *out)
+{
+    hsize_t high[H5S_MAX_RANK];
+    uint64_t points = 1;
+    out->rank = H5Sget_simple_extent_dims(space, out->dims, NULL);
+    if (out->rank < 1 || H5Sget_select_npoints(space) <= 0 ||
+        H5Sget_select_bounds(space, out->low, high) < 0) {
+        return 0;
+    }
+    for (int i = 0; i < out->rank; i++) {
+        out->count[i] = high[i] - out->low[i] + 1;
+        if (!multiply_u64(points, out->count[i], &points)) {
+            return 0;
+        }
+    }
+    return points == (uint64_t)H5Sget_select_npoints(space);
+}
+
+/* The box that takes `wanted` of the dataset to `memory`; 0 if none does. Both have the same
+ * elements in the same order: dimensions of one element aside, their boxes must be alike. */
+static int selected_make_box(const struct selected *wanted, const struct selected *memory,
+                             uint64_t bytes, unsigned char *out, struct chunk_box *box)
+{
+    int at = memory->rank - 1;
+    uint64_t step = bytes;
+    *box = (struct chunk_box){.out = out};
+    for (int i = memory->rank; i-- > 0;) {
+        box->out += memory->low[i] * step;
+        step *= memory->dims[i];
+    }
+    step = bytes;
+    for (int i = wanted->rank; i-- > 0;) {
+        box->start[i] = wanted->low[i];
+        box->count[i] = wanted->count[i];
+        while (at >= 0 && memory->count[at] == 1 && wanted->count[i] > 1) {
+            step *= memory->dims[at--];
+        }
+        if (wanted->count[i] > 1) {
+            if (at < 0 || memory->count[at] != wanted->count[i]) {
+                return 0;
+            }
+            box->stride[i] = step;
+            step *= memory->dims[at--];
+        }
+    }
+    return 1;
+}
+
+/* Reads chunks of a dataset of `depot` without HDF5's filters if that is possible; *is_done says
+ * whether. Fails with DATA: unreadable, corrupt, changed, or neither we nor HDF5 can undo a filter;
+ * with DEVICE (memory, descriptors, threads); the output is undefined then. */
+static status_t stored_read_chunks(depot_t *depot, struct stored *stored,
+                                   const struct depot_read *read, int *is_done)
+{
+    struct selected wanted;
+    struct selected memory;
+    struct chunk_box box;
+    SCOPED(h5_close_at) hid_t type = stored->is_own ? H5Dget_type(stored->dataset) : -1;
+    uint32_t turned = stored->is_own ? stored_turned_bytes(type, read->type) : 0;
+    *is_done = turned > 0 && selected_is_box(read->wanted, &wanted) &&
+               selected_is_box(read->memory, &memory) &&
+               selected_make_box(&wanted, &memory, stored->element_bytes, read->out, &box);
+    REQUIRE(*is_done || stored->has_all, STATUS_DATA,
+            "%s: %s has elements that only HDF5 converts, and a filter that HDF5 does not have "
+            "here: HDF5_PLUGIN_PATH names the folder of its plugin",
+            stored->path, stored->name);
+    if (*is_done) {
+        TRY(stored->chunks ? STATUS_OK : stored_open_chunks(depot, stored, turned));
+        TRY(chunks_read(stored->chunks, &box));
+    }
+    return STATUS_OK;
+}
+
 static status_t stored_read_plain(depot_t *depot, struct stored *stored,
                                   const struct depot_read *read)
 {

@@ -107,16 +107,6 @@ status_t depot_take(depot_t *depot, const struct stored *by, struct mapping *map
 /* Takes the last pin of depot_take() back; takes NULL. */
 void depot_give(depot_t *depot, struct stored *stored);
 
-/* Reads chunks of a dataset of `depot` without HDF5's filters if that is possible; *is_done says
- * whether. Fails with DATA: unreadable, corrupt, changed, or neither we nor HDF5 can undo a filter;
- * with DEVICE (memory, descriptors, threads); the output is undefined then. */
-status_t stored_read_chunks(depot_t *depot, struct stored *stored, const struct depot_read *read,
-                            int *is_done);
-
-/* Computes the bytes of the sources' chunks that one index along the dimension of reading touches,
- * at most. Fails with DEVICE (memory); *out is unchanged then. */
-status_t stored_source_row(const struct stored *stored, uint64_t *out);
-
 /* storage_key(): appends the key under which an absent source is noted; fails with DEVICE (memory).
  * storage_is_absent(): returns whether that key is noted. */
 status_t storage_key(const char *path, const char *name, struct text *out);

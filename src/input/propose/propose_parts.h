@@ -137,10 +137,6 @@ uint64_t propose_count_of(const struct proposal *p, enum propose_meaning means);
 /* Frees what p->facts points to, and the list. Call it once. */
 void propose_facts_free(struct proposal *p);
 
-/* Finds what the dimensions of the samples p->re are: sets p->axes, of zeros before. Warns if what
- * names them is wrong: names are guessed then. Fails with DATA (unreadable), DEVICE (memory). */
-status_t propose_find_axes(struct proposal *p);
-
 /* Appends facts as they are shown: `before`, then the facts, separated by commas; nothing without
  * facts. Here and below a failure, DEVICE (memory), is kept in out->status. */
 void propose_add_facts(struct text *out, const char *before, const struct propose_facts *facts);
