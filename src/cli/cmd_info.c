@@ -305,37 +305,35 @@ static const struct pack_field settings_fields[] = {
     PACK_FIELD(struct info_settings, shared.layout)};
 static const struct pack_type settings_type = PACK_TYPE(struct info_settings, settings_fields);
 
+SCOPED_CALLS(info_settings_free, struct info_settings, pack_free(at, &settings_type))
+
 /* Describes a file in a child process; its printed text reaches stdout. */
 static status_t info_open(const struct apart_request *request, void **out)
 {
-    status_t st = STATUS_OK;
-    struct json json = {.depth = 0};
+    SCOPED(json_free) struct json json = {.depth = 0};
     struct json *to = request->wants ? &json : NULL;
-    struct info_settings settings = {.json = 0};
+    SCOPED(info_settings_free) struct info_settings settings = {.json = 0};
     struct unpack in = {.data = request->more.data, .length = request->more.length};
     int exists = 0;
     (void)out;
     unpack_struct(&in, &settings, &settings_type);
-    TRY_OUT(unpack_check(&in, "names"));
+    TRY(unpack_check(&in, "names"));
     settings.shared.operand = settings.shared.operands[0];
     if (to) {
         json_begin(to, NULL);
     }
     /* Several files, or what a pattern stands for, are one archive, as in a job. */
-    TRY_OUT(file_exists(settings.shared.operand, &exists));
+    TRY(file_exists(settings.shared.operand, &exists));
     int is_one =
         settings.shared.noperands == 1 && (exists || !strpbrk(settings.shared.operand, "*?["));
-    TRY_OUT(settings.shared.layout ? info_described(&settings, to)
-            : is_one               ? info_describe_here(&settings, to)
-                                   : info_archive(&settings, NULL, to));
+    TRY(settings.shared.layout ? info_described(&settings, to)
+        : is_one               ? info_describe_here(&settings, to)
+                               : info_archive(&settings, NULL, to));
     if (to) {
         json_end(to);
-        TRY_OUT(json_print(to));
+        TRY(json_print(to));
     }
-out:
-    json_free(&json);
-    pack_free(&settings, &settings_type);
-    return st;
+    return STATUS_OK;
 }
 
 const struct description info_description = {"info", NULL, info_open};

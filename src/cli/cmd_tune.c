@@ -427,40 +427,38 @@ static status_t tune_series(struct tuned_job *t, uint32_t number)
     return tune_one(t, &tune_dedispersion, backend, &spec, name, &tuning);
 }
 
+SCOPED_CALLS(tuned_job_end, struct tuned_job, channelise_plan_destroy(at->work),
+             archive_destroy(at->archive))
+
 /* Searches for the filter bank of a job and each of its dedispersions, as `run` on one rank would
  * compute them, and stores the results in the database. The request's budget is for all together:
  * problems beyond it are reported as cut. Fails as opening and planning a job do; with STOPPED if
  * the budget's owner requests it; with DEVICE if no configuration of a problem is right. */
 static status_t tune_job(struct job *job, const struct tune_request *request)
 {
-    status_t st = STATUS_OK;
-    struct tuned_job t = {.job = job, .request = *request};
-    REQUIRE_OUT(
-        !job_is_semi_coherent(job), STATUS_USAGE,
-        "%s: a semi-coherent search is tuned by the share of one coherent DM: with a filter "
-        "that dedisperses to it, dispersion with dm and span",
-        job->path);
+    SCOPED(tuned_job_end) struct tuned_job t = {.job = job, .request = *request};
+    REQUIRE(!job_is_semi_coherent(job), STATUS_USAGE,
+            "%s: a semi-coherent search is tuned by the share of one coherent DM: with a filter "
+            "that dedisperses to it, dispersion with dm and span",
+            job->path);
     request->budget->problems =
         (job->nbanks == 1 ? 2 : job->nbanks) + job->nfilters + job->ndedisperse;
     if (job->nbanks > 0 || job->nfilters > 0) {
-        TRY_OUT(archive_open(job, &t.archive));
-        TRY_OUT(array_job_read(job, t.archive));
-        TRY_OUT(channelise_plan_create(job, t.archive,
-                                       channelise_plan_backend(job, backend_settle(job->backend)),
-                                       channelise_plan_threads(job, 1), NULL, &t.work));
+        TRY(archive_open(job, &t.archive));
+        TRY(array_job_read(job, t.archive));
+        TRY(channelise_plan_create(job, t.archive,
+                                   channelise_plan_backend(job, backend_settle(job->backend)),
+                                   channelise_plan_threads(job, 1), NULL, &t.work));
         t.request.search.memory = t.work->stage_bytes;
-        TRY_OUT(job->nfilters > 0 ? tune_filters(&t) : STATUS_OK);
+        TRY(job->nfilters > 0 ? tune_filters(&t) : STATUS_OK);
         for (uint32_t i = 0; i < job->nbanks; i++) {
-            TRY_OUT(tune_filter_bank(&t, i));
+            TRY(tune_filter_bank(&t, i));
         }
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
-        TRY_OUT(tune_series(&t, i));
+        TRY(tune_series(&t, i));
     }
-out:
-    channelise_plan_destroy(t.work);
-    archive_destroy(t.archive);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t tune_a_job(struct tune_settings *s)

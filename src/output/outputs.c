@@ -595,21 +595,22 @@ static void outputs_pack_abandon(struct output *output)
     output->packed_fd = -1;
 }
 
+SCOPED_END(outputs_pack_abandon, struct output *)
+
 /* Rank 0: one file of another format anew. Its head is made of a product in HDF5 without rows,
  * which goes again. */
 static status_t outputs_create_other(outputs_t *outputs, uint32_t i, const char *made_of)
 {
-    status_t st = STATUS_OK;
-    struct output *output = &outputs->outputs[i];
+    SCOPED(outputs_pack_abandon_at) struct output *output = &outputs->outputs[i];
     const struct output_spec_item *item = &outputs->spec->items[i];
     const struct stamp stamp = stamp_of(item->spec.job_text, made_of, item->spec.rows);
-    char *made = NULL; /* no folder: that of the .part */
-    struct text head = {0};
-    TRY_OUT(claim_part(output->packed_path, outputs->options.force, product_is_ours,
-                       &output->packed_fd, &made));
-    TRY_OUT(output_spec_create(outputs->spec, i, output->packed_fd, output->packed_path, made_of,
-                               &output->place, NULL));
-    TRY_OUT(mark_hdf5(output->packed_fd, output->packed_path, MARK_NONE));
+    SCOPED(free_at) char *made = NULL; /* no folder: that of the .part */
+    SCOPED(text_free) struct text head = {0};
+    TRY(claim_part(output->packed_path, outputs->options.force, product_is_ours, &output->packed_fd,
+                   &made));
+    TRY(output_spec_create(outputs->spec, i, output->packed_fd, output->packed_path, made_of,
+                           &output->place, NULL));
+    TRY(mark_hdf5(output->packed_fd, output->packed_path, MARK_NONE));
     const struct export_bank_options options = {
         .format = item->format,
         .bits = item->spec.steps.bits < 32 ? item->spec.steps.bits : 0,
@@ -617,14 +618,9 @@ static status_t outputs_create_other(outputs_t *outputs, uint32_t i, const char 
         .is_own = 1,
         .out = item->file,
         .stamp = &stamp};
-    TRY_OUT(export_rows_of(&options, &head, &output->rows));
+    TRY(export_rows_of(&options, &head, &output->rows));
     export_rows_place(&output->rows, &item->spec, &output->place);
-    TRY_OUT(export_rows_begin(&head, output->place.file_bytes, output->claim_fd, output->part));
-out:
-    outputs_pack_abandon(output);
-    text_free(&head);
-    free(made);
-    return st;
+    return export_rows_begin(&head, output->place.file_bytes, output->claim_fd, output->part);
 }
 
 /* Rank 0: one file anew. Its journal comes when all files are whole but for their rows. */

@@ -125,25 +125,25 @@ static status_t counting_gather_all(struct counting *c, uint64_t first)
                     : STATUS_OK;
 }
 
+SCOPED_CALLS(counting_end, struct counting, medians_destroy(at->medians), free(at->piece),
+             free(at->found))
+
 /* Puts in the medians of product i, all of which is there, with this number of threads a rank.
  * Fails as outputs_pack_all(). Collective. */
 static status_t outputs_median_all(outputs_t *outputs, uint32_t i, uint32_t threads,
                                    double patience)
 {
-    status_t st = STATUS_OK;
     MPI_Comm comm = outputs->comm;
+    SCOPED(counting_end)
     struct counting c = {.outputs = outputs, .output = &outputs->outputs[i], .patience = patience};
-    TRY_OUT(agree_all(comm, counting_begin(&c, (uint32_t)max_u64(threads, 1))));
+    TRY(agree_all(comm, counting_begin(&c, (uint32_t)max_u64(threads, 1))));
     for (uint64_t first = 0; first < c.columns; first += (uint64_t)outputs->size * c.tile) {
         uint64_t from = first + (uint64_t)outputs->rank * c.tile;
         uint64_t columns = from < c.columns ? min_u64(c.tile, c.columns - from) : 0;
-        TRY_OUT(counting_columns_all(&c, from, columns));
-        TRY_OUT(agree_all(comm, counting_gather_all(&c, first)));
+        TRY(counting_columns_all(&c, from, columns));
+        TRY(agree_all(comm, counting_gather_all(&c, first)));
     }
-out:
-    medians_destroy(c.medians);
-    MEMORY_FREE(c.piece, c.found);
-    return st;
+    return STATUS_OK;
 }
 
 /* Completes what ranks have written of product i in another format; each rank has some of it. Fails

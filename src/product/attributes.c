@@ -212,21 +212,20 @@ static status_t attribute_put(hid_t object, const struct attribute *row,
     }
 }
 
+SCOPED_CALLS(attribute_value_free, struct attribute_value, text_free(&at->made))
+
 status_t attributes_put(hid_t object, enum attribute_at at, const struct product_spec *spec)
 {
-    status_t st = STATUS_OK;
-    struct attribute_value value = {0};
+    SCOPED(attribute_value_free) struct attribute_value value = {0};
     for (int i = 0; i < ATTRIBUTES; i++) {
         if (attributes[i].at == at) {
             value.is_there = 0;
             value.made.length = 0;
-            TRY_OUT(attributes[i].value(spec, &value));
-            TRY_OUT(value.is_there ? attribute_put(object, &attributes[i], &value) : STATUS_OK);
+            TRY(attributes[i].value(spec, &value));
+            TRY(value.is_there ? attribute_put(object, &attributes[i], &value) : STATUS_OK);
         }
     }
-out:
-    text_free(&value.made);
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads an attribute into its member. *found is -1 if the number does not fit. */

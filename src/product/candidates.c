@@ -302,16 +302,16 @@ void candidates_free(struct candidates *candidates)
     *candidates = (struct candidates){.count = 0};
 }
 
+SCOPED_CALLS(finding_free, struct finding, MEMORY_FREE(at->cells, at->bins, at->bursts))
+
 status_t candidates_find(const struct product_spec *spec, int fd, const char *path,
                          const struct product_place *place, struct candidates *out)
 {
-    status_t st = STATUS_OK;
-    struct finding f = {.spec = spec, .out = out};
+    SCOPED(finding_free) struct finding f = {.spec = spec, .out = out};
     *out = (struct candidates){.count = 0};
-    TRY_OUT(
-        memory_aligned((size_t)max_u64(PIECE_ROWS_BYTES, place->row_bytes), 1, "peaks", &f.cells));
-    TRY_OUT(memory_zeroed(BINS, sizeof *f.bins, "peaks", &f.bins));
-    TRY_OUT(find_walk(&f, fd, path, place, find_count));
+    TRY(memory_aligned((size_t)max_u64(PIECE_ROWS_BYTES, place->row_bytes), 1, "peaks", &f.cells));
+    TRY(memory_zeroed(BINS, sizeof *f.bins, "peaks", &f.bins));
+    TRY(find_walk(&f, fd, path, place, find_count));
     uint64_t kept = find_settle_least(&f);
     if (kept < out->peaks) {
         report_warn(
@@ -320,12 +320,9 @@ status_t candidates_find(const struct product_spec *spec, int fd, const char *pa
             path, units_count(out->peaks), spec->series->search.boxes->threshold, units_count(kept),
             (double)f.least);
     }
-    TRY_OUT(memory_zeroed((size_t)kept, sizeof *f.bursts, "peaks", &f.bursts));
-    TRY_OUT(find_walk(&f, fd, path, place, find_keep));
-    TRY_OUT(find_group(&f));
-out:
-    MEMORY_FREE(f.cells, f.bins, f.bursts);
-    return st;
+    TRY(memory_zeroed((size_t)kept, sizeof *f.bursts, "peaks", &f.bursts));
+    TRY(find_walk(&f, fd, path, place, find_keep));
+    return find_group(&f);
 }
 
 static const char table_name[] = "candidates";

@@ -487,21 +487,20 @@ static uint64_t contents_table_bytes(const struct contents *contents)
     return contents->table.count * (contents->letters + sizeof(uint32_t));
 }
 
+SCOPED_CALLS(contents_close, struct contents, contents_end(at), h5_close(at->file))
+
 status_t contents_put(int fd, const char *path, const struct product_place *place)
 {
-    status_t st = STATUS_OK;
+    SCOPED(contents_close)
     struct contents contents = {
         .file = -1, .path = path, .fd = fd, .is_part = 1, .data_offset = place->data_offset};
-    TRY_OUT(contents_open(&contents));
+    TRY(contents_open(&contents));
     if (contents.rows) {
-        TRY_OUT(contents_fill(&contents));
-        TRY_OUT(file_write(fd, path, h5_offset(contents.table.id), contents.rows,
-                           contents_table_bytes(&contents)));
+        TRY(contents_fill(&contents));
+        TRY(file_write(fd, path, h5_offset(contents.table.id), contents.rows,
+                       contents_table_bytes(&contents)));
     }
-out:
-    contents_end(&contents);
-    h5_close(contents.file);
-    return st;
+    return STATUS_OK;
 }
 
 /* Returns whether a row is about the object of that name. */
@@ -548,38 +547,35 @@ static status_t contents_judge(const struct contents *contents, struct contents_
     return STATUS_OK;
 }
 
+SCOPED_CALLS(contents_close_all, struct contents, contents_close(at), file_close(at->fd))
+
 static status_t contents_check(const char *path, uint64_t data_offset, struct contents_found *out)
 {
-    status_t st = STATUS_OK;
+    SCOPED(contents_close_all)
     struct contents contents = {
         .file = -1, .path = path, .fd = -1, .has_damage = 1, .data_offset = data_offset};
-    TRY_OUT(file_open_read(path, &contents.fd));
-    TRY_OUT(contents_open(&contents));
+    TRY(file_open_read(path, &contents.fd));
+    TRY(contents_open(&contents));
     if (contents.rows) {
-        TRY_OUT(file_read(contents.fd, path, h5_offset(contents.table.id), contents.rows,
-                          contents_table_bytes(&contents)));
-        TRY_OUT(contents_judge(&contents, out));
+        TRY(file_read(contents.fd, path, h5_offset(contents.table.id), contents.rows,
+                      contents_table_bytes(&contents)));
+        TRY(contents_judge(&contents, out));
     }
-out:
-    contents_end(&contents);
-    h5_close(contents.file);
-    file_close(contents.fd);
-    return st;
+    return STATUS_OK;
 }
 
 static const struct pack_field found_pointers[] = {PACK_FIELD(struct contents_found, words.data)};
 static const struct pack_type found_type = PACK_WHOLE(struct contents_found, found_pointers);
 
+SCOPED_CALLS(found_destroy, struct contents_found *, pack_destroy(*at, &found_type))
+
 static status_t contents_describe(const struct apart_request *request, void **out)
 {
-    status_t st = STATUS_OK;
-    struct contents_found *found = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *found, "what a product holds", &found));
-    TRY_OUT(contents_check(request->path, request->wants, found));
+    SCOPED(found_destroy) struct contents_found *found = NULL;
+    TRY(memory_zeroed(1, sizeof *found, "what a product holds", &found));
+    TRY(contents_check(request->path, request->wants, found));
     *out = memory_move(&found);
-out:
-    pack_destroy(found, &found_type);
-    return st;
+    return STATUS_OK;
 }
 
 const struct description contents_description = {"what a product holds", &found_type,

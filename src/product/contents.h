@@ -33,6 +33,7 @@ struct contents_found {
     uint64_t bad;      /* changed, gone, unreadable, or come since */
     struct text words; /* a line for each */
 };
+SCOPED_CALLS(contents_found_free, struct contents_found, text_free(&at->words))
 
 /* Compares the objects of a complete file with their CRCs, in a child process (io/apart.h). A
  * damaged object is no failure. The caller calls text_free(&out->words) in any case. Fails with

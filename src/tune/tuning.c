@@ -375,11 +375,13 @@ static status_t few_measure(struct few *few, uint64_t memory, uint32_t *values)
     return STATUS_OK;
 }
 
+SCOPED_CALLS(few_end, struct few, tuning_end(&at->tuning), text_free(&at->key))
+
 status_t tune_few(const struct tune_problem *problem, backend_t *backend, const void *spec,
                   const char *kind, const uint32_t *list, uint32_t count, uint64_t memory,
                   uint32_t *values)
 {
-    status_t st = STATUS_OK;
+    SCOPED(few_end)
     struct few few = {.kind = kind,
                       .list = list,
                       .count = count,
@@ -388,15 +390,11 @@ status_t tune_few(const struct tune_problem *problem, backend_t *backend, const 
     const struct tune_key *key = &few.tuning.key;
     int found = 0;
     if (count == 0) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(tune_key_of(problem, backend, spec, &few.tuning.key));
-    TRY_OUT(text_add(&few.key, "voltmill %s\n%s\n%s\n%s\n", VOLTMILL_VERSION, key->kernel.data,
-                     key->identity.data, key->words.data));
-    TRY_OUT(few_recall(&few, values, &found));
-    TRY_OUT(found ? STATUS_OK : few_measure(&few, memory, values));
-out:
-    tuning_end(&few.tuning);
-    text_free(&few.key);
-    return st;
+    TRY(tune_key_of(problem, backend, spec, &few.tuning.key));
+    TRY(text_add(&few.key, "voltmill %s\n%s\n%s\n%s\n", VOLTMILL_VERSION, key->kernel.data,
+                 key->identity.data, key->words.data));
+    TRY(few_recall(&few, values, &found));
+    return found ? STATUS_OK : few_measure(&few, memory, values);
 }

@@ -170,31 +170,27 @@ static void verify_write(const struct verify *verify, const struct verify_kind *
 
 static status_t verify_judge(const struct verify *verify, const struct verify_kind *kind)
 {
-    status_t st = STATUS_OK;
-    struct contents_found objects = {0};
+    SCOPED(contents_found_free) struct contents_found objects = {0};
     const struct agreement *agreement = &verify->found.agreement;
     const struct product *product = verify->product;
     uint64_t total = product->rows * (product->series ? product->frequencies : 1);
-    TRY_OUT(contents_compare(product->path, &product->place, &objects));
+    TRY(contents_compare(product->path, &product->place, &objects));
     int agrees = agreement->numbers > 0 && agreement_holds(agreement) && objects.bad == 0 &&
                  verify->spans.bad == 0;
     (verify->options->json ? verify_write : verify_print)(verify, kind, total, agrees);
-    REQUIRE_OUT(agreement_holds(agreement), STATUS_DATA,
-                "%s is not what the reference makes of %s: rms error %.3g, worst %.3g of %s",
-                product->path, verify->input, agreement_rms(agreement), agreement_worst(agreement),
-                kind->unit);
-    TRY_OUT(kind->judge ? kind->judge(verify) : STATUS_OK);
-    TRY_OUT(verify_marks_judge(verify));
-    TRY_OUT(verify_spans_judge(verify));
+    REQUIRE(agreement_holds(agreement), STATUS_DATA,
+            "%s is not what the reference makes of %s: rms error %.3g, worst %.3g of %s",
+            product->path, verify->input, agreement_rms(agreement), agreement_worst(agreement),
+            kind->unit);
+    TRY(kind->judge ? kind->judge(verify) : STATUS_OK);
+    TRY(verify_marks_judge(verify));
+    TRY(verify_spans_judge(verify));
     /* Datasets and attributes other than rows, which recomputing does not check. */
-    REQUIRE_OUT(
+    return REQUIRED(
         objects.bad == 0, STATUS_DATA,
         "%s: of its datasets and attributes, %llu %s as written (/provenance/objects): %.*s",
         product->path, (unsigned long long)objects.bad, objects.bad == 1 ? "is not" : "are not",
         (int)strcspn(objects.words.data, "\n"), objects.words.data);
-out:
-    text_free(&objects.words);
-    return st;
 }
 
 static status_t verify_open(struct verify *verify)

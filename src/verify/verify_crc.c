@@ -394,21 +394,17 @@ static void crc_print(const struct check *check, const struct contents_found *fo
 
 static status_t crc_conclude(const struct check *check, uint64_t checked)
 {
-    status_t st = STATUS_OK;
-    struct contents_found found = {0};
+    SCOPED(contents_found_free) struct contents_found found = {0};
     const char *what = check->journal ? "chunks" : "spans";
     uint64_t all = check->journal ? check->journal->chunks : spans_count(&check->product->place);
-    TRY_OUT(check->journal ? STATUS_OK : crc_check_contents(check, &found));
+    TRY(check->journal ? STATUS_OK : crc_check_contents(check, &found));
     (check->json ? crc_write : crc_print)(check, &found, checked, all);
-    REQUIRE_OUT(found.bad == 0 || check->bad > 0, STATUS_DATA,
-                "%s: of its datasets and attributes, %" PRIu64 " %s as written: %.*s", check->path,
-                found.bad, found.bad == 1 ? "is not" : "are not",
-                (int)strcspn(found.words.data, "\n"), found.words.data);
-    REQUIRE_OUT(check->bad == 0, STATUS_DATA, "%s: %" PRIu64 " of %" PRIu64 " %s are damaged",
-                check->path, check->bad, checked, what);
-out:
-    text_free(&found.words);
-    return st;
+    REQUIRE(found.bad == 0 || check->bad > 0, STATUS_DATA,
+            "%s: of its datasets and attributes, %" PRIu64 " %s as written: %.*s", check->path,
+            found.bad, found.bad == 1 ? "is not" : "are not", (int)strcspn(found.words.data, "\n"),
+            found.words.data);
+    return REQUIRED(check->bad == 0, STATUS_DATA, "%s: %" PRIu64 " of %" PRIu64 " %s are damaged",
+                    check->path, check->bad, checked, what);
 }
 
 status_t verify_crc_all(MPI_Comm comm, const struct verify_options *options)

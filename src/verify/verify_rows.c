@@ -90,6 +90,9 @@ static status_t input_open(const struct channelise_plan *plan, struct probe *pro
     return STATUS_OK;
 }
 
+SCOPED_CALLS(probe_end, struct probe, free(at->re), free(at->im), free(at->data),
+             reader_destroy(at->reader), slab_destroy(at->slab))
+
 /* For rows of spectra and power after filters: what went into these, as struct agreement takes it,
  * from samples at some places of the archive.
  *
@@ -97,25 +100,23 @@ static status_t input_open(const struct channelise_plan *plan, struct probe *pro
  * Fails with DEVICE or DATA. */
 static status_t verify_measure_input(const struct channelise_plan *plan, double **out)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = plan->archive;
-    struct probe probe = {.slab = NULL};
-    double *went_in = NULL;
+    SCOPED(probe_end) struct probe probe = {.slab = NULL};
+    SCOPED(free_at) double *went_in = NULL;
     if (!plan->filters) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed(archive->nstreams, sizeof *went_in, "samples' rms", &went_in));
-    TRY_OUT(input_open(plan, &probe));
+    TRY(memory_zeroed(archive->nstreams, sizeof *went_in, "samples' rms", &went_in));
+    TRY(input_open(plan, &probe));
     for (uint64_t i = 0; i < PLACES; i++) {
         uint64_t at = (archive->samples - probe.count) / (PLACES - 1) * i;
-        st = reader_read(probe.reader, probe.slab, archive->first_sample + at, probe.count,
-                         probe.data, NULL);
+        status_t st = reader_read(probe.reader, probe.slab, archive->first_sample + at, probe.count,
+                                  probe.data, NULL);
         if (st == STATUS_DATA && reader_is_unreadable(probe.reader)) {
             report_clear(); /* the function that needs it reports the failure */
-            st = STATUS_OK;
             continue;
         }
-        TRY_OUT(st);
+        TRY(st);
         for (uint32_t s = 0; s < archive->nstreams; s++) {
             input_look(plan, &probe, s, &went_in[s]);
         }
@@ -127,11 +128,7 @@ static status_t verify_measure_input(const struct channelise_plan *plan, double 
         went_in[s / fan] = fmax(most, sqrt(went_in[s]) * input_gain(plan));
     }
     *out = memory_move(&went_in);
-out:
-    MEMORY_FREE(went_in, probe.re, probe.im, probe.data);
-    reader_destroy(probe.reader);
-    slab_destroy(probe.slab);
-    return st;
+    return STATUS_OK;
 }
 
 enum { MOST_TOGETHER = 4 };

@@ -433,26 +433,25 @@ static void series_say_band(const struct choice *choice)
     }
 }
 
+SCOPED_CALLS(choice_free, struct choice, series_destroy(at->in), free(at->dms), free(at->block),
+             free(at->base))
+
 status_t export_series(const struct export_series_options *options, struct text *said)
 {
-    status_t st = STATUS_OK;
-    struct choice choice = {.options = options};
-    TRY_OUT(series_open(options->product, &choice.in));
-    TRY_OUT(export_name(options->base, options->product, "", &choice.base));
-    TRY_OUT(series_choose_dms(&choice));
-    TRY_OUT(series_choose_decimals(&choice));
-    TRY_OUT(series_choose_samples(&choice));
-    TRY_OUT(series_check_files(&choice));
+    SCOPED(choice_free) struct choice choice = {.options = options};
+    TRY(series_open(options->product, &choice.in));
+    TRY(export_name(options->base, options->product, "", &choice.base));
+    TRY(series_choose_dms(&choice));
+    TRY(series_choose_decimals(&choice));
+    TRY(series_choose_samples(&choice));
+    TRY(series_check_files(&choice));
     if (choice.in->missing.length > 0) {
         report_note("%s does not say: %s; written as 0, 1 or unknown", choice.in->path,
                     choice.in->missing.data);
     }
     series_say_band(&choice);
     for (uint64_t i = 0; i < choice.ndms; i++) {
-        TRY_OUT(series_write(&choice, choice.dms[i], said));
+        TRY(series_write(&choice, choice.dms[i], said));
     }
-out:
-    series_destroy(choice.in);
-    MEMORY_FREE(choice.dms, choice.block, choice.base);
-    return st;
+    return STATUS_OK;
 }

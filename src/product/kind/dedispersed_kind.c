@@ -188,34 +188,30 @@ static status_t dedispersed_read_delays(hid_t file, const char *path, struct ded
     return h5_dataset_read(&delays, path, name, H5T_NATIVE_UINT32, to->ndelays, to->delays);
 }
 
+SCOPED_CALLS(dedispersed_destroy, struct dedispersed *, pack_destroy(*at, &dedispersed_type))
+
 static status_t dedispersed_inspect(hid_t file, struct product *product)
 {
-    status_t st = STATUS_OK;
-    struct dedispersed *to = NULL;
+    SCOPED(dedispersed_destroy) struct dedispersed *to = NULL;
     const char *path = product->path;
-    hid_t group = -1;
     int found = 0;
-    TRY_OUT(memory_zeroed(1, sizeof *to, "a product", &to));
-    group = H5Gopen2(file, "provenance", H5P_DEFAULT);
-    H5_TRY_OUT(group, "%s has no provenance", path);
-    TRY_OUT(dedispersed_need_text(group, path, "filterbank", &to->filterbank));
-    TRY_OUT(dedispersed_need_text(group, path, "mode", &to->mode));
-    TRY_OUT(dedispersed_need_text(group, path, "edges", &to->edges));
-    TRY_OUT(h5_get_f64(group, path, "constant", &to->constant, &found));
-    TRY_OUT(h5_get_f64(group, path, "reference_hz", &to->reference_hz, &found));
-    TRY_OUT(h5_read_f64s(file, path, "dm", &to->dms, &to->ndms));
-    TRY_OUT(h5_read_f64s(file, path, "provenance/frequency", &to->freq_hz, &to->nchannels));
-    REQUIRE_OUT(to->ndms > 0 && to->nchannels > 0, STATUS_DATA, "%s holds %zu DMs of %zu channels",
-                path, to->ndms, to->nchannels);
-    TRY_OUT(dedispersed_read_delays(file, path, to));
+    TRY(memory_zeroed(1, sizeof *to, "a product", &to));
+    SCOPED(h5_close_at) hid_t group = H5Gopen2(file, "provenance", H5P_DEFAULT);
+    H5_TRY(group, "%s has no provenance", path);
+    TRY(dedispersed_need_text(group, path, "filterbank", &to->filterbank));
+    TRY(dedispersed_need_text(group, path, "mode", &to->mode));
+    TRY(dedispersed_need_text(group, path, "edges", &to->edges));
+    TRY(h5_get_f64(group, path, "constant", &to->constant, &found));
+    TRY(h5_get_f64(group, path, "reference_hz", &to->reference_hz, &found));
+    TRY(h5_read_f64s(file, path, "dm", &to->dms, &to->ndms));
+    TRY(h5_read_f64s(file, path, "provenance/frequency", &to->freq_hz, &to->nchannels));
+    REQUIRE(to->ndms > 0 && to->nchannels > 0, STATUS_DATA, "%s holds %zu DMs of %zu channels",
+            path, to->ndms, to->nchannels);
+    TRY(dedispersed_read_delays(file, path, to));
     product->integrate = 1;
-    product->series = to;
+    product->series = memory_move(&to);
     product->nseries = 1;
-    to = NULL;
-out:
-    h5_close(group);
-    pack_destroy(to, &dedispersed_type);
-    return st;
+    return STATUS_OK;
 }
 
 const struct kind dedispersed_kind = {.rows = "dedispersed",

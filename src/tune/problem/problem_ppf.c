@@ -83,16 +83,16 @@ static status_t trial_fit(struct bank *bank, uint64_t memory)
                     units_bytes(trial_bytes(bank, bank->spectra)));
 }
 
+/* Ends the stage of the bank, which can have another one. */
+SCOPED_CALLS(bank_end_stage, struct bank *, stage_destroy(memory_move(&(*at)->stage)))
+
 static status_t trial_try_room(struct bank *bank)
 {
-    status_t st = STATUS_OK;
-    bank->spec.max_spectra = bank->spectra;
-    TRY_OUT(bank_lay_out(bank));
-    TRY_OUT(bank_allocate(bank, 1));
-    TRY_OUT(bank_create(bank));
-out:
-    stage_destroy(memory_move(&bank->stage));
-    return st;
+    SCOPED(bank_end_stage) struct bank *tried = bank;
+    tried->spec.max_spectra = bank->spectra;
+    TRY(bank_lay_out(bank));
+    TRY(bank_allocate(bank, 1));
+    return bank_create(bank);
 }
 
 /* Allocates the buffers, with fewer spectra if the device's memory cannot hold them and a stage. */
@@ -156,17 +156,13 @@ static status_t trial_check(void *context, uint32_t *wrong)
 status_t ppf_trial_time(struct ppf_trial *trial, const struct channelise_shape *shape,
                         uint32_t repeats, const struct tune_time *time, struct trial_times *times)
 {
-    status_t st = STATUS_OK;
     static const struct trial timed = {trial_run, trial_check};
-    struct bank *bank = &trial->bank;
+    SCOPED(bank_end_stage) struct bank *bank = &trial->bank;
     bank->spec.choice = trial->plan;
     bank->spec.choice.shape = *shape;
-    TRY_OUT(bank_create(bank));
-    TRY_OUT(bank_spoil(bank, trial->windows, PPF_TRIAL_WINDOWS));
-    TRY_OUT(trial_time(&timed, trial, repeats, time, times));
-out:
-    stage_destroy(memory_move(&bank->stage));
-    return st;
+    TRY(bank_create(bank));
+    TRY(bank_spoil(bank, trial->windows, PPF_TRIAL_WINDOWS));
+    return trial_time(&timed, trial, repeats, time, times);
 }
 
 static const char *ppf_kernel_name(uint32_t i)
@@ -335,20 +331,17 @@ struct blocks {
 /* Makes the rows as one block, which those of shorter blocks must equal. */
 static status_t blocks_make_whole(struct blocks *blocks)
 {
-    status_t st = STATUS_OK;
     struct ppf_trial *whole = &blocks->whole;
-    struct bank *bank = &whole->bank;
+    SCOPED(bank_end_stage) struct bank *bank = &whole->bank;
     struct agreement agreement = {0};
     struct trial_run unused;
     uint32_t wrong = 0;
     bank->spec.is_timed = 0; /* what is under way must not be waited for */
-    TRY_OUT(bank_create(bank));
-    TRY_OUT(bank_run_alone(bank, &unused));
-    TRY_OUT(bank_compare(bank, whole->windows, PPF_TRIAL_WINDOWS, 2, &agreement, &wrong));
-    REQUIRE_OUT(wrong == 0, STATUS_DEVICE, "the filter bank that blocks are tuned for is wrong");
-out:
-    stage_destroy(memory_move(&bank->stage));
-    return st;
+    TRY(bank_create(bank));
+    TRY(bank_run_alone(bank, &unused));
+    TRY(bank_compare(bank, whole->windows, PPF_TRIAL_WINDOWS, 2, &agreement, &wrong));
+    return REQUIRED(wrong == 0, STATUS_DEVICE,
+                    "the filter bank that blocks are tuned for is wrong");
 }
 
 /* Backends that have copies of samples get those of the first block everywhere; others read the
