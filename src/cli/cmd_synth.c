@@ -123,49 +123,50 @@ static status_t synthesis_make_signal(struct synthesis *s)
     return signal_create(s->spec, &s->signal);
 }
 
+struct synthesis_names {
+    char **list;
+    size_t count;
+};
+SCOPED_CALLS(synthesis_names_free, struct synthesis_names, text_free_list(at->list, at->count))
+
 /* Names polarisations as the specification does, else by numbers; stations as the array's table,
  * else "S000" ... */
 static status_t synthesis_name(const struct synthesis *s, enum axis axis, uint32_t count,
-                               char ***out)
+                               struct synthesis_names *out)
 {
-    status_t st = STATUS_OK;
-    char **names = NULL;
-    TRY_OUT(memory_zeroed(count, sizeof *names, "names", &names));
+    TRY(memory_zeroed(count, sizeof *out->list, "names", &out->list));
+    out->count = count;
     for (uint32_t i = 0; i < count; i++) {
         const char *said = axis == AXIS_POL ? synth_spec_pol_name(s->spec, i)
                            : s->array       ? s->array->stations[i].name
                                             : NULL;
-        TRY_OUT(said ? memory_text(said, &names[i])
-                     : memory_format(&names[i], axis == AXIS_POL ? "%u" : "S%03u", i));
+        TRY(said ? memory_text(said, &out->list[i])
+                 : memory_format(&out->list[i], axis == AXIS_POL ? "%u" : "S%03u", i));
     }
-    *out = memory_move(&names);
-out:
-    text_free_list(names, count);
-    return st;
+    return STATUS_OK;
 }
 
 /* Rank 0: the file, its samples still missing; or one in memory to compare with what is there. */
 static status_t synthesis_make_file(struct synthesis *s, int force)
 {
-    status_t st = STATUS_OK;
-    struct guard reads = {0};
+    SCOPED(guard_free) struct guard reads = {0};
     const struct synth_spec *spec = s->spec;
-    char **pols = NULL;
-    char **stations = NULL;
-    double(*itrf_m)[3] = NULL;
-    struct voltages_gaps gaps = {.count = 0};
+    SCOPED(synthesis_names_free) struct synthesis_names pols = {0};
+    SCOPED(synthesis_names_free) struct synthesis_names stations = {0};
+    SCOPED(free_at) double(*itrf_m)[3] = NULL;
+    SCOPED(voltages_gaps_free) struct voltages_gaps gaps = {.count = 0};
     int fd = -1;
-    TRY_OUT(synth_gaps_list(spec, &gaps));
-    TRY_OUT(synthesis_name(s, AXIS_POL, spec->pols, &pols));
+    TRY(synth_gaps_list(spec, &gaps));
+    TRY(synthesis_name(s, AXIS_POL, spec->pols, &pols));
     if (spec->stations > 1 || s->array) {
-        TRY_OUT(synthesis_name(s, AXIS_STATION, spec->stations, &stations));
+        TRY(synthesis_name(s, AXIS_STATION, spec->stations, &stations));
     }
-    TRY_OUT(s->array ? synthesis_positions(s, &itrf_m) : STATUS_OK);
+    TRY(s->array ? synthesis_positions(s, &itrf_m) : STATUS_OK);
     struct voltages_spec native = {
         .samples = spec->samples,
-        .axes = {[AXIS_STATION] = {spec->stations, stations != NULL, stations},
+        .axes = {[AXIS_STATION] = {spec->stations, stations.list != NULL, stations.list},
                  [AXIS_BEAM] = {spec->beams, spec->beams > 1, NULL},
-                 [AXIS_POL] = {spec->pols, 1, pols},
+                 [AXIS_POL] = {spec->pols, 1, pols.list},
                  [AXIS_CHAN] = {spec->chans, 1, NULL}},
         .format = spec->format,
         .gaps = gaps,
@@ -180,23 +181,16 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
                 .source = spec->names.source,
                 .has_start = 1,
                 .start = spec->start}};
-    TRY_OUT(guard_add(&reads, "its specification", spec->path));
-    TRY_OUT(s->array ? guard_add(&reads, "the table of stations", s->array->path) : STATUS_OK);
-    TRY_OUT(guard_check_part(&reads, "observation", spec->file));
-    TRY_OUT(before_claim(&s->before, force));
-    TRY_OUT(s->before.is_ours ? claim_mark_of(s->before.claim_fd, s->part, &s->mark) : STATUS_OK);
-    TRY_OUT(before_make(&s->before, &fd));
-    TRY_OUT(voltages_create(fd, s->part, &native, &s->place));
-    TRY_OUT(before_check_size(&s->before, &s->place));
-    TRY_OUT(s->before.is_ours ? file_reserve(s->before.claim_fd, s->part, s->place.file_bytes)
-                              : STATUS_OK);
-out:
-    free(itrf_m);
-    voltages_gaps_free(&gaps);
-    text_free_list(pols, spec->pols);
-    text_free_list(stations, spec->stations);
-    guard_free(&reads);
-    return st;
+    TRY(guard_add(&reads, "its specification", spec->path));
+    TRY(s->array ? guard_add(&reads, "the table of stations", s->array->path) : STATUS_OK);
+    TRY(guard_check_part(&reads, "observation", spec->file));
+    TRY(before_claim(&s->before, force));
+    TRY(s->before.is_ours ? claim_mark_of(s->before.claim_fd, s->part, &s->mark) : STATUS_OK);
+    TRY(before_make(&s->before, &fd));
+    TRY(voltages_create(fd, s->part, &native, &s->place));
+    TRY(before_check_size(&s->before, &s->place));
+    return s->before.is_ours ? file_reserve(s->before.claim_fd, s->part, s->place.file_bytes)
+                             : STATUS_OK;
 }
 
 /* Chunks are cut by size alone, so that nothing depends on the ranks. */

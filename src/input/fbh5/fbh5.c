@@ -197,60 +197,50 @@ static status_t fbh5_read_chunks(hid_t plist, uint64_t bytes, struct fbh5 *fbh5)
     return STATUS_OK;
 }
 
+SCOPED_CALLS(archive_part_free, struct archive_part, pack_free(at, &archive_part_type))
+
 /* Rows of which some elements are unreadable. */
 static status_t fbh5_find_lost_rows(const struct lost_pieces *pieces, struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
-    struct lost_box *boxes = NULL;
-    uint32_t count = 0;
-    TRY_OUT(lost_find_boxes(pieces, &boxes, &count));
-    for (uint32_t i = 0; i < count; i++) {
-        TRY_OUT(lost_add(&fbh5->lost, boxes[i].low[0], boxes[i].high[0] - boxes[i].low[0],
-                         boxes[i].why));
+    SCOPED(archive_part_free) struct archive_part whole = {.path = NULL};
+    TRY(lost_find_boxes(pieces, &whole.boxes, &whole.nboxes));
+    for (uint32_t i = 0; i < whole.nboxes; i++) {
+        const struct lost_box *box = &whole.boxes[i];
+        TRY(lost_add(&fbh5->lost, box->low[0], box->high[0] - box->low[0], box->why));
     }
     lost_join(&fbh5->lost);
-out:
-    pack_free_list(boxes, count, &lost_box_type);
-    return st;
+    return STATUS_OK;
 }
 
 /* Finds how the rows are stored. */
 static status_t fbh5_read_layout(const struct h5_dataset *data, struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
-    struct archive_extent *extents = NULL;
-    uint32_t nextents = 0;
-    struct depot_found found = {.chunk_bytes = 0};
-    depot_t *depot = NULL;
-    hid_t memory = -1;
+    SCOPED(archive_part_free) struct archive_part whole = {.path = NULL};
+    SCOPED(depot_found_free) struct depot_found found = {.chunk_bytes = 0};
+    SCOPED(depot_close_at) depot_t *depot = NULL;
+    SCOPED(h5_close_at) hid_t memory = -1;
     const struct depot_spec spec = {.path = fbh5->path, .name = "data", .found = &fbh5->storage};
-    hid_t plist = H5Dget_create_plist(data->id);
-    H5_TRY_OUT(plist, "%s: /data does not say how it is stored", fbh5->path);
+    SCOPED(h5_close_at) hid_t plist = H5Dget_create_plist(data->id);
+    H5_TRY(plist, "%s: /data does not say how it is stored", fbh5->path);
     fbh5->chunks.rows = 1;
     if (H5Pget_layout(plist) == H5D_CHUNKED) {
-        TRY_OUT(fbh5_read_chunks(plist, H5Tget_size(data->type), fbh5));
+        TRY(fbh5_read_chunks(plist, H5Tget_size(data->type), fbh5));
     }
-    TRY_OUT(depot_open(&spec, &depot));
-    TRY_OUT(depot_search(depot, &found));
-    TRY_OUT(fbh5_find_lost_rows(&found.lost, fbh5));
-    depot_take_extents(depot, &extents, &nextents);
-    TRY_OUT(fbh5_memory_type(fbh5, &memory));
-    if (nextents == 1 && H5Tequal(data->type, memory) > 0) {
+    TRY(depot_open(&spec, &depot));
+    TRY(depot_search(depot, &found));
+    TRY(fbh5_find_lost_rows(&found.lost, fbh5));
+    depot_take_extents(depot, &whole.extents, &whole.nextents);
+    TRY(fbh5_memory_type(fbh5, &memory));
+    if (whole.nextents == 1 && H5Tequal(data->type, memory) > 0) {
         fbh5->reach = REACH_PIECES;
-        fbh5->data_offset = extents[0].file_offset;
-        TRY_OUT(memory_text(extents[0].path, &fbh5->data_path));
+        fbh5->data_offset = whole.extents[0].file_offset;
+        TRY(memory_text(whole.extents[0].path, &fbh5->data_path));
     }
     fbh5->chunks.row_bytes = max_u64(fbh5->chunks.row_bytes, found.row_bytes);
     /* If all are kept, each is decompressed there. */
     fbh5->chunks.work_bytes =
         found.work_bytes - (fbh5->chunks.rows < fbh5->rows ? 0 : found.chunk_bytes);
-out:
-    pack_free_list(extents, nextents, &archive_extent_type);
-    lost_pieces_free(&found.lost);
-    depot_close(depot);
-    h5_close(memory);
-    h5_close(plist);
-    return st;
+    return STATUS_OK;
 }
 
 /* Recognises the kind of /data's numbers. Fails with DATA if it is none of them. */

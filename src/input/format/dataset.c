@@ -408,8 +408,6 @@ status_t dataset_take_words(const struct job_layout *layout, struct archive *arc
     return STATUS_OK;
 }
 
-SCOPED_CALLS(depot_found_free, struct depot_found, lost_pieces_free(&at->lost))
-
 /* Finds where the bytes of the dataset are in files; part->nextents stays 0 when they must be read
  * through HDF5. Checks that files are as long as they must be, notes them all in part->storage, and
  * missing elements in part->boxes. */

@@ -58,6 +58,7 @@ struct depot_found {
     struct lost_pieces lost;
     uint64_t chunk_bytes, work_bytes, row_bytes, index_bytes;
 };
+SCOPED_CALLS(depot_found_free, struct depot_found, lost_pieces_free(&at->lost))
 /* Finds missing elements, when planning (spec.found is set); the caller frees out->lost ({0}
  * before) in any case. Sets the bytes of the largest chunk of it and of its sources, those that a
  * thread needs to decompress one, and those of all chunks that one index of the dimension of

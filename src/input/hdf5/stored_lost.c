@@ -584,8 +584,6 @@ status_t depot_search(depot_t *depot, struct depot_found *out)
     return STATUS_OK;
 }
 
-SCOPED_CALLS(depot_found_free, struct depot_found, lost_pieces_free(&at->lost))
-
 status_t stored_require_whole(const char *path, const char *name, struct storage *storage)
 {
     SCOPED(depot_close_at) depot_t *depot = NULL;
