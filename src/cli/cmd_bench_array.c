@@ -13,6 +13,12 @@
 #include <inttypes.h>
 #include <math.h>
 
+/* A row of a table. */
+struct array_row {
+    uint32_t stations, channels;
+    uint64_t other;
+};
+
 /* Options of the commands, and the state of the table while it is made. */
 struct array_settings {
     struct shared shared;
@@ -22,14 +28,10 @@ struct array_settings {
     uint64_t spectra;
     int is_fixed, is_turned;
 
+    const char *head; /* above the rows that are printed, */
+    status_t (*print)(struct array_settings *s, const struct array_row *row); /* each by this */
     struct bench_table table;
     double peak; /* operations a second, of bare multiply-adds */
-};
-
-/* A row of a table. */
-struct array_row {
-    uint32_t stations, channels;
-    uint64_t other;
 };
 
 struct bench_formed {
@@ -407,22 +409,22 @@ static status_t bench_correlate(const struct array_settings *s, const struct arr
     return STATUS_OK;
 }
 
-/* Prints all rows of the lists; `head` is above them. */
-static status_t array_rows(struct array_settings *s, const char *head,
-                           status_t (*print)(struct array_settings *, const struct array_row *))
+/* Prints all rows of the lists, below the heading. */
+static status_t array_rows(void *settings)
 {
+    struct array_settings *s = settings;
     const uint32_t nchannels = s->channels.count;
     const uint32_t nothers = s->others.count;
     TRY(backend_measure_fma(s->table.opened, s->shared.threads, &s->peak));
     bench_table_print_device(&s->table);
     printf("%.3g TFLOP/s of multiply-adds in registers%s\n%s\n", 1e-12 * s->peak,
-           s->is_fixed ? "; weights from a table" : "", head);
+           s->is_fixed ? "; weights from a table" : "", s->head);
     for (uint32_t i = 0; i < s->stations.count * nchannels * nothers; i++) {
         const struct array_row row = {
             .stations = (uint32_t)s->stations.values[i / nchannels / nothers],
             .channels = (uint32_t)s->channels.values[i / nothers % nchannels],
             .other = s->others.values[i % nothers]};
-        TRY(print(s, &row));
+        TRY(s->print(s, &row));
     }
     return STATUS_OK;
 }
@@ -453,21 +455,16 @@ static status_t beams_print(struct array_settings *s, const struct array_row *ro
     return STATUS_OK;
 }
 
-static status_t beams_print_rows(void *settings)
-{
-    return array_rows(settings,
-                      "stations  beams  pols  channel   cell  spectra         ms   TFLOP/s   of "
-                      "peak   Gsamp/s rms error",
-                      beams_print);
-}
-
 static status_t beams_run_rows(void *settings)
 {
     static const char heading[] = "stations,beams,pols,channels,cell,spectra,weights,ms,"
                                   "tflop_per_s,share_of_peak,gsamples_per_s,threads,rms_error,"
                                   "result";
     struct array_settings *s = settings;
-    return bench_table_run(&s->shared, &s->table, heading, beams_print_rows);
+    s->head = "stations  beams  pols  channel   cell  spectra         ms   TFLOP/s   of "
+              "peak   Gsamp/s rms error";
+    s->print = beams_print;
+    return bench_table_run(&s->shared, &s->table, heading, array_rows);
 }
 
 static const struct option_row beams_rows[] = {
@@ -530,21 +527,16 @@ static status_t correlate_print(struct array_settings *s, const struct array_row
     return STATUS_OK;
 }
 
-static status_t correlate_print_rows(void *settings)
-{
-    return array_rows(settings,
-                      "stations pols channels integrate   spectra         ms crosses ms    Gnum/s  "
-                      " TFLOP/s  share rms error",
-                      correlate_print);
-}
-
 static status_t correlate_run_rows(void *settings)
 {
     static const char heading[] = "stations,pols,channels,integrate,spectra,ms,turn_ms,autos_ms,"
                                   "crosses_ms,finish_ms,gspectra_per_s,tflop_per_s,"
                                   "share_of_multiply_adds,threads,rms_error,result";
     struct array_settings *s = settings;
-    return bench_table_run(&s->shared, &s->table, heading, correlate_print_rows);
+    s->head = "stations pols channels integrate   spectra         ms crosses ms    Gnum/s  "
+              " TFLOP/s  share rms error";
+    s->print = correlate_print;
+    return bench_table_run(&s->shared, &s->table, heading, array_rows);
 }
 
 static const struct option_row correlate_rows[] = {
