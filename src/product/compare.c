@@ -424,11 +424,16 @@ static status_t compare_make_expected(const struct comparison *comparison,
     return product_put_frequencies(*fd, path, &what, at);
 }
 
+SCOPED_CALLS(comparison_end, struct comparison, packed_rows_forget(at->compression),
+             text_free(&at->first))
+SCOPED_CALLS(pair_close, struct pair, h5_close(at->found), h5_close(at->expected))
+
 status_t compare_product(const struct product *product, int is_moved,
                          const struct product_spec *spec)
 {
-    status_t st = STATUS_OK;
     int is_of_centres = product->origin.version_of_format < PRODUCT_VERSION_OF_EDGES;
+    SCOPED(file_close_at) int fd = -1;
+    SCOPED(comparison_end)
     struct comparison comparison = {.path = product->path,
                                     .compression = product->compression,
                                     .rows = kind_of(product->kind)->rows,
@@ -436,29 +441,21 @@ status_t compare_product(const struct product *product, int is_moved,
                                     .is_moved = is_moved,
                                     .tstart_later =
                                         is_of_centres ? product->time_step / 2 / 86400 : 0};
-    struct pair pair = {-1, -1, "/"};
+    SCOPED(pair_close) struct pair pair = {-1, -1, "/"};
     int has_last = 0;
-    int fd = -1;
-    TRY_OUT(compare_make_expected(&comparison, spec, &pair.expected, &fd));
-    TRY_OUT(h5_open_file(product->path, &pair.found));
-    TRY_OUT(compare_all(&comparison, &pair, 0));
-    TRY_OUT(compare_all(&comparison, &pair, 1));
-    TRY_OUT(h5_has(pair.found, product->path, where_last, &has_last));
+    TRY(compare_make_expected(&comparison, spec, &pair.expected, &fd));
+    TRY(h5_open_file(product->path, &pair.found));
+    TRY(compare_all(&comparison, &pair, 0));
+    TRY(compare_all(&comparison, &pair, 1));
+    TRY(h5_has(pair.found, product->path, where_last, &has_last));
     if (!has_last && product->origin.version_of_format >= PRODUCT_VERSION_OF_OBJECTS) {
-        TRY_OUT(compare_differ(&comparison, "it has no %s", where_last));
+        TRY(compare_differ(&comparison, "it has no %s", where_last));
     }
     if (comparison.count > 1) {
-        TRY_OUT(text_add(&comparison.first, " (and %llu more differences)",
-                         (unsigned long long)comparison.count - 1));
+        TRY(text_add(&comparison.first, " (and %llu more differences)",
+                     (unsigned long long)comparison.count - 1));
     }
-    REQUIRE_OUT(comparison.count == 0, STATUS_DATA,
-                "%s is not what its job and input make of it: %s", product->path,
-                comparison.first.data);
-out:
-    h5_close(pair.found);
-    h5_close(pair.expected);
-    packed_rows_forget(product->compression);
-    text_free(&comparison.first);
-    file_close(fd);
-    return st;
+    return REQUIRED(comparison.count == 0, STATUS_DATA,
+                    "%s is not what its job and input make of it: %s", product->path,
+                    comparison.first.data);
 }
