@@ -151,8 +151,6 @@ struct together {
     struct peak *peaks;
     uint64_t piece, stride;
 };
-SCOPED_CALLS(together_end, struct together, buffer_destroy(at->series), stage_destroy(at->stage),
-             boxcar_destroy(at->boxcar), free(at->peaks))
 
 static status_t bench_run_together(const struct bench_dedisperse *bench, const struct boxes *boxes,
                                    const struct together *t, double *search)
@@ -180,6 +178,9 @@ static status_t bench_run_together(const struct bench_dedisperse *bench, const s
     }
     return STATUS_OK;
 }
+
+SCOPED_CALLS(together_end, struct together, buffer_destroy(at->series), stage_destroy(at->stage),
+             boxcar_destroy(at->boxcar), free(at->peaks))
 
 /* Times the search on series that the host dedisperses, piece by piece. */
 static status_t bench_search_together(const struct bench_dedisperse *bench,

@@ -25,7 +25,6 @@ struct played {
     uint32_t *values;
     double *costs;
 };
-SCOPED_CALLS(played_free, struct played, MEMORY_FREE(at->results, at->values, at->costs))
 
 static status_t experiment_time_again(void *context, uint32_t i, uint32_t repeats,
                                       const struct tune_time *time, struct trial_times *out)
@@ -63,6 +62,8 @@ static status_t experiment_collect(const struct tune_space *space,
                                .time = experiment_time_again};
     return STATUS_OK;
 }
+
+SCOPED_CALLS(played_free, struct played, MEMORY_FREE(at->results, at->values, at->costs))
 
 status_t experiment_replay(const struct tune_space *space, const struct tune_options *options,
                            const struct tune_outcome *measured, struct tune_outcome *out)
