@@ -23,7 +23,8 @@ struct cpu_buffer {
     uint64_t block; /* of the pool */
 };
 
-/* Operations of the backend (ppf/, dedisperse/, filter/, arrays/, cpu_fft.c), as in backend_ops.h. */
+/* Operations of the backend (ppf/, dedisperse/, filter/, arrays/, cpu_fft.c), as in backend_ops.h.
+ */
 extern const struct channelise_ops cpu_channelise;
 extern const struct dedisperse_ops cpu_dedisperse;
 extern const struct synthesise_ops cpu_synthesise;
