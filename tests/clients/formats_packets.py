@@ -563,7 +563,7 @@ def unlike():
 def bands():
     """Files of other bands or polarisations that number their threads alike are refused; those in sequence may share frames."""
     generator = np.random.default_rng(17)
-    bodies = generator.integers(0, 256, (80, 128), dtype="u1")
+    bodies = generator.integers(0, 256, (110, 128), dtype="u1")
 
     def write(name, numbers, thread=0, other=0):
         with open(scratch(name), "wb") as file:
@@ -574,10 +574,16 @@ def bands():
     said = voltmill("info", upper, whole, status=4)
     ok("whole.vdif and " in said and "upper.vdif have frames of the same threads (boards) and times" in said
        and "input.layout.files_along" in said, "two bands of one thread: refused", said)
+    for numbers, text in ((range(60, 72), "a short file inside a long one"), (range(75, 80), "five frames"),
+                          (range(76, 110), "the end of one, the beginning of another")):
+        said = voltmill("info", write("upper.vdif", numbers, other=255), whole, status=4)
+        ok("upper.vdif have frames of the same threads (boards) and times" in said, f"another band in {text}: refused", said)
+    turns = [write("odd.vdif", range(1, 80, 2)), write("even.vdif", range(0, 80, 2))]
+    same(voltages("turns", turns)[0].ravel(), bodies[:80].ravel() - 127.5, "files that have frames by turns")
     parts = [write("end.vdif", range(44, 80)), write("other.vdif", range(80), thread=7, other=255), write("begin.vdif", range(50))]
     found = voltages("parts", parts)[0]
-    same(found[:, 0, 0], bodies.ravel() - 127.5, "files in sequence that share six frames")
-    same(found[:, 1, 0], (bodies ^ 255).ravel() - 127.5, "a file of another thread")
+    same(found[:, 0, 0], bodies[:80].ravel() - 127.5, "files in sequence that share six frames")
+    same(found[:, 1, 0], (bodies[:80] ^ 255).ravel() - 127.5, "a file of another thread")
 
 
 def leap():

@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static status_t packet_files_check_layout(const struct job_layout *layout, const char *path,
                                           const char *format, int states_rate)
@@ -113,32 +114,116 @@ static status_t packet_files_check_span(const struct packets *packets, uint64_t 
                     packets->files[0].path, last->path, packets->periods, held);
 }
 
+/* Two files that may have frames of the same threads and times. */
+struct packet_files_pair {
+    struct packets_open open[2];
+    struct packets_kept kept[2];
+    char *bytes[2];   /* of a frame */
+    uint64_t *frames; /* [LOOK][threads]: those of the first file, from 1 on; 0: none */
+    int is_most;      /* most of a file's time is the other one's, too */
+};
+
+enum { LOOK = 16 /* periods that are compared at once */ };
+
+static void packet_files_pair_close(struct packet_files_pair *pair)
+{
+    for (int i = 0; i < 2; i++) {
+        packets_kept_free(&pair->kept[i]);
+        file_close_at(&pair->open[i].fd);
+        free(pair->bytes[i]);
+    }
+    free(pair->frames);
+}
+
+/* Fails with DATA where a good frame is of the same thread and time as one of the first file, but
+ * has other samples, or where most of the files' time is the same. */
+static status_t packet_files_compare(struct packet_files_pair *pair, uint64_t frame, uint64_t other)
+{
+    const struct packets *packets = pair->open[0].packets;
+    const size_t header = (size_t)packets->header_bytes;
+    const size_t bytes = (size_t)packets->frame_bytes;
+    const uint64_t numbers[2] = {other, frame};
+    for (int i = 0; i < 2; i++) {
+        const struct packets_file *file = pair->open[i].file;
+        TRY(file_read(pair->open[i].fd, file->path, frames_offset(bytes, file, numbers[i]),
+                      pair->bytes[i], bytes));
+    }
+    return REQUIRED(
+        !pair->is_most &&
+            memcmp(pair->bytes[0] + header, pair->bytes[1] + header, bytes - header) == 0,
+        STATUS_DATA,
+        "%s and %s have frames of the same threads (boards) and times, of which only one could be "
+        "read; if they are of other bands or polarisations, voltmill import makes an archive of "
+        "each, which input.layout.files_along joins",
+        pair->open[0].file->path, pair->open[1].file->path);
+}
+
+/* Compares the frames of periods first .. first + LOOK - 1. */
+static status_t packet_files_look_at(struct packet_files_pair *pair, int64_t first)
+{
+    const uint32_t nthreads = pair->open[0].packets->nthreads;
+    memset(pair->frames, 0, (size_t)nthreads * LOOK * sizeof *pair->frames);
+    for (int i = 0; i < 2; i++) {
+        const struct packet *headers = NULL;
+        const char *places = NULL;
+        uint64_t low = 0;
+        uint64_t high = 0;
+        TRY(packets_find(&pair->open[i], first, first + LOOK - 1, &low, &high));
+        TRY(low < high ? packets_keep(&pair->open[i], low, high, &headers, &places) : STATUS_OK);
+        for (uint64_t at = low; at < high; at++) {
+            const struct packet *packet = &headers[at - low];
+            const uint64_t period = (uint64_t)(packet->period - first);
+            if (places[at - low] == PACKETS_IN && packet->is_good && period < LOOK) {
+                uint64_t *frame = &pair->frames[period * nthreads + packet->thread];
+                TRY(i == 1 && *frame > 0 ? packet_files_compare(pair, at, *frame - 1) : STATUS_OK);
+                *frame = i == 0 ? at + 1 : *frame;
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Looks at places of the time that two files share. */
+static status_t packet_files_check_pair(const struct packets *packets,
+                                        const struct packets_file *early,
+                                        const struct packets_file *late)
+{
+    enum { PLACES = 4 };
+    const int64_t end = late->last < early->last ? late->last : early->last;
+    const int64_t both = end - late->first + 1;
+    SCOPED(packet_files_pair_close) struct packet_files_pair pair = {
+        .open = {{packets, early, -1, &pair.kept[0]}, {packets, late, -1, &pair.kept[1]}},
+        .is_most = 2 * both > late->last - late->first + 1 ||
+                   2 * both > early->last - early->first + 1};
+    TRY(memory_zeroed((size_t)packets->nthreads * LOOK, sizeof *pair.frames, "frames",
+                      &pair.frames));
+    for (int i = 0; i < 2; i++) {
+        TRY(file_open_read(pair.open[i].file->path, &pair.open[i].fd));
+        TRY(memory_zeroed((size_t)packets->frame_bytes, 1, "a frame", &pair.bytes[i]));
+    }
+    for (int64_t i = 0; i < (both > LOOK ? PLACES : 1); i++) {
+        TRY(packet_files_look_at(&pair, late->first + i * (both - LOOK) / (PLACES - 1)));
+    }
+    return STATUS_OK;
+}
+
 /* Fails where two files are of other bands or polarisations, but number their threads alike: one of
- * two frames of a thread and time would never be read. Files in sequence share a few frames at
- * most. They are in the order of their first frames. */
+ * two frames of a thread and time would never be read. Files in sequence may share a few frames,
+ * and a recording that was cut while its frames were out of order has each once. Files are in the
+ * order of their first frames. */
 static status_t packet_files_check_threads(const struct packets *packets)
 {
     for (uint32_t i = 1; i < packets->nfiles; i++) {
         const struct packets_file *late = &packets->files[i];
         for (uint32_t j = 0; j < i; j++) {
             const struct packets_file *early = &packets->files[j];
-            int64_t both = (late->last < early->last ? late->last : early->last) - late->first + 1;
-            int is_same = 2 * both > late->last - late->first + 1 ||
-                          2 * both > early->last - early->first + 1;
-            const int64_t end = late->last > early->last ? late->last : early->last;
             uint64_t shared = 0;
-            uint64_t threads = 0;
-            for (size_t k = 0; is_same && k < sizeof early->threads / sizeof *early->threads; k++) {
+            for (size_t k = 0; k < sizeof early->threads / sizeof *early->threads; k++) {
                 shared |= late->threads[k] & early->threads[k];
-                threads += (uint64_t)__builtin_popcountll(late->threads[k] | early->threads[k]);
             }
-            /* A recording that was cut while its frames were out of order has each frame once. */
-            const uint64_t room = (uint64_t)(end - early->first + 1) * threads;
-            REQUIRE(shared == 0 || early->frames + late->frames <= room + room / 4, STATUS_DATA,
-                    "%s and %s have frames of the same threads (boards) and times, of which only "
-                    "one could be read; if they are of other bands or polarisations, voltmill "
-                    "import makes an archive of each, which input.layout.files_along joins",
-                    early->path, late->path);
+            TRY(shared != 0 && early->last >= late->first
+                    ? packet_files_check_pair(packets, early, late)
+                    : STATUS_OK);
         }
     }
     return STATUS_OK;
