@@ -75,7 +75,7 @@ static const struct option_row rows[] = {
     {"o,output", "FILE", value_text, AT(output), NULL, NULL,
      "the file, or what the names of series begin with (default: the product's name, ending in "
      ".fil, .fits, .json, .csv, .cand, .fetch.csv; without its ending)"},
-    {.name = "force adopt external"},
+    {.name = "force adopt external stall-timeout"},
     {.help = "With --format fil or psrfits:"},
     {"bits", "8|16|32", value_u32, AT(bits), "8|16|32", NULL,
      "of a sample; 32 are floats (default: as it is stored)"},

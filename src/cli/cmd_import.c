@@ -461,7 +461,7 @@ static const struct option_row rows[] = {
      "own"},
     {"set", "KEY=VALUE", value_texts, SHARED(sets), NULL, NULL,
      "sets a key of the input, e.g. --set input.select.pols=0"},
-    {.name = "force adopt progress"},
+    {.name = "force adopt stall-timeout progress"},
     {.name = NULL}};
 
 static status_t import_check(void *settings)

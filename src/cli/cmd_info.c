@@ -378,7 +378,7 @@ static const struct option_row rows[] = {
     {"devices", FLAG(offsetof(struct info_settings, devices)),
      "lists the OpenCL devices of this machine instead"},
     {"json", FLAG(offsetof(struct info_settings, json)), "prints it as a JSON object"},
-    {.name = "layout"},
+    {.name = "layout stall-timeout"},
     {.name = NULL}};
 
 const struct command cli_info = {

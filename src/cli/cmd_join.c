@@ -12,7 +12,7 @@ struct join_settings {
 static const struct option_row rows[] = {{"o,output", "FILE", value_text,
                                           offsetof(struct join_settings, output), NULL, NULL,
                                           "the product that is made of them"},
-                                         {.name = "force adopt"},
+                                         {.name = "force adopt stall-timeout"},
                                          {.name = NULL}};
 
 static status_t join_check(void *settings)

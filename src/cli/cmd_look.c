@@ -15,7 +15,7 @@ struct look_settings {
 static const struct option_row rows[] = {
     {"o,output", "FILE", value_text, AT(output), NULL, NULL,
      "the picture, PNG or SVG by its ending (default: the file's name, ending in -look.png)"},
-    {.name = "force external layout"},
+    {.name = "force external layout stall-timeout"},
     {"text", FLAG(AT(text)), "only the text, no picture"},
     {"serve", FLAG(AT(serve)),
      "neither text nor picture: sends numbers to the Python module over standard input, a socket"},

@@ -119,7 +119,7 @@ static status_t new_run(void *settings)
     return STATUS_OK;
 }
 
-static const struct option_row rows[] = {{.name = "layout"}, {.name = NULL}};
+static const struct option_row rows[] = {{.name = "layout stall-timeout"}, {.name = NULL}};
 
 const struct command cli_new = {
     .only_prints = 1,

@@ -350,7 +350,7 @@ static status_t plan_run(void *settings)
 }
 
 static const struct option_row rows[] = {
-    {.name = "set"},
+    {.name = "set stall-timeout"},
     {"force", FLAG(SHARED(force)), "as if products that exist were to be replaced"},
     {"restart", FLAG(SHARED(restart)),
      "as if it began anew and discarded what an earlier run has left"},

@@ -66,7 +66,7 @@ static const char *const older[][2] = {{"if", "pol"}, {NULL, NULL}};
 static const struct option_row rows[] = {
     {"o,output", "FILE", value_text, AT(output), NULL, NULL,
      "the picture, PNG or SVG by its ending (default: the file's name, ending in .png)"},
-    {.name = "force adopt external"},
+    {.name = "force adopt external stall-timeout"},
     {"size", "WxH", plot_read_size, AT(size), "pixels such as 1600x900, 200 to 8192 each", NULL,
      "of the picture (default: as its panels ask for)"},
     {"data", "FILE", value_text, AT(data), NULL, NULL,

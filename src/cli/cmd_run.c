@@ -20,16 +20,10 @@ struct run_settings {
     uint32_t part[2]; /* number from 1 on, and count */
     int keep_going, dry_run, tune;
     const char *report;
-    double stall, budget; /* seconds */
+    double budget; /* seconds */
 };
 
 #define AT(field) offsetof(struct run_settings, field)
-
-static int run_read_stall(const struct option_row *row, const char *text, void *field)
-{
-    (void)row;
-    return units_parse_f64(text, field) && *(double *)field >= 0;
-}
 
 /* "3/16" */
 static int run_read_part(const struct option_row *row, const char *text, void *field)
@@ -46,10 +40,7 @@ static int run_read_part(const struct option_row *row, const char *text, void *f
 }
 
 static const struct option_row rows[] = {
-    {.name = "set force restart adopt"},
-    {"stall-timeout", "SECONDS", run_read_stall, AT(stall), "seconds, or 0", NULL,
-     "fails when a rank, its files or its device make no progress for this time (default: 300; 0: "
-     "never)"},
+    {.name = "set force restart adopt stall-timeout"},
     {"each", "PATTERN", value_texts, AT(each), NULL, NULL,
      "runs the job on each observation that matches, one after the other. {name} in the job is the "
      "observation's name without folder and ending: file: \"out/{name}.h5\". Files of a sequence "
@@ -93,12 +84,6 @@ static status_t run_check(void *settings)
     REQUIRE(!s->report || (!is_batch && !s->dry_run), STATUS_USAGE,
             "run: --report is of one run: it goes neither with --each nor with --dry-run");
     stop_hold(1);
-    if (options_first(s, "stall-timeout")) {
-        apart_limit(s->stall);
-        watch_limit(s->stall);
-    } else {
-        s->stall = -1;
-    }
     return STATUS_OK;
 }
 
@@ -146,7 +131,7 @@ static status_t run_run_all(void *settings)
         return s->shared.rank == 0 ? plan_job_show(&run, plan_job_print) : STATUS_OK;
     }
     struct tune_budget budget = {.seconds = s->budget, .is_stopped = stop_wanted};
-    run.patience = s->stall;
+    run.patience = options_first(s, "stall-timeout") ? s->shared.stall : -1;
     run.database = s->shared.database;
     run.tune = options_first(s, "tune tune-budget") ? &budget : NULL;
     run.progress = s->shared.progress;

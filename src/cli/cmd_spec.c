@@ -28,7 +28,7 @@ static const struct option_row rows[] = {
     {"taps", "N", value_text, AT(taps), NULL, NULL, "length of the filter (default: 8)"},
     {"o,output", "FILE", value_text, AT(output), NULL, NULL,
      "product: .fil SIGPROC, .fits PSRFITS, else HDF5 (FBH5)"},
-    {.name = "layout set force restart adopt progress"},
+    {.name = "layout set force restart adopt stall-timeout progress"},
     {"dry-run", FLAG(AT(dry_run)),
      "only prints the job and what would be done, as `voltmill plan`"},
     {.name = NULL}};

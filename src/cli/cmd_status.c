@@ -247,6 +247,7 @@ static status_t status_run(void *settings)
 
 static const struct option_row rows[] = {
     {"json", FLAG(offsetof(struct status_settings, json)), "prints it as a JSON object"},
+    {.name = "stall-timeout"},
     {.name = NULL}};
 
 const struct command cli_status = {

@@ -354,7 +354,7 @@ static status_t synth_run_all(void *settings)
 static const struct option_row rows[] = {
     {"set", "KEY=VALUE", value_texts, SHARED(sets), NULL, NULL,
      "sets a key of the specification, e.g. --set samples=1e9"},
-    {.name = "force adopt progress"},
+    {.name = "force adopt stall-timeout progress"},
     {.name = NULL}};
 
 const struct command cli_synth = {

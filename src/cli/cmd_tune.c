@@ -37,7 +37,7 @@ struct tune_settings {
 #define AT(field) offsetof(struct tune_settings, field)
 
 static const struct option_row tune_rows[] = {
-    {.name = "set"},
+    {.name = "set stall-timeout"},
     {"search", "NAME", value_choice, AT(method), "exhaustive|guided|random", "guided",
      "guided, exhaustive or random"},
     {"budget", "SECONDS", value_positive, AT(budget), "0..1000000", NULL,

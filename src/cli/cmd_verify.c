@@ -19,7 +19,7 @@ static const struct option_row rows[] = {
     {"set", "KEY=VALUE", value_texts, AT(shared.sets), NULL, NULL,
      "sets a key of the product's job, e.g. --set input.files=/new/place.h5"},
     {"json", FLAG(AT(json)), "prints the result as a JSON object"},
-    {.name = "progress"},
+    {.name = "stall-timeout progress"},
     {.name = NULL}};
 
 static status_t verify_run_all(void *settings)

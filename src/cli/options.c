@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "cli/values.h"
 #include "io/apart.h"
 #include "io/file_rights.h"
@@ -22,6 +23,13 @@
 static int value_layout(const struct option_row *row, const char *text, void *field)
 {
     return text[strspn(text, " \t\n")] == '{' && value_text(row, text, field);
+}
+
+/* Reads seconds, or 0 for no limit, as double. */
+static int value_limit(const struct option_row *row, const char *text, void *field)
+{
+    (void)row;
+    return units_parse_f64(text, field) && *(double *)field >= 0;
 }
 
 /* Writes what a right value is, for messages: "cpu or opencl", "a whole number from 1 to 16". */
@@ -64,6 +72,8 @@ static const struct option_row rows[] = {
      "or, with allow, anywhere"},
     {"adopt", FLAG(SHARED(adopt)),
      "takes over unfinished files (.part, .journal) that another user has left"},
+    {"stall-timeout", "SECONDS", value_limit, SHARED(stall), "seconds, or 0", "300",
+     "fails when a rank, its files or its device make no progress for this time; 0: never"},
     {"progress", "SECONDS", value_positive, SHARED(progress), "seconds, more than 0", NULL,
      "interval of lines on stderr (default: one line that is redrawn, if stderr is a terminal; "
      "under mpirun or srun a line every 30 s)"},
@@ -524,6 +534,10 @@ static status_t command_run(const struct command *command, int argc, char **argv
     status_t st = options_read(command, argc, argv, settings);
     int is_help = st == STATUS_OK && settings->help;
     int has_work = st == STATUS_OK && !is_help;
+    if (has_work && options_first(settings, "stall-timeout")) {
+        apart_limit(settings->stall);
+        watch_limit(settings->stall);
+    }
     if (has_work && (settings->operand || settings->sets.count > 0) && launch_rank() == 0) {
         apart_fork(); /* it will look into a file */
     }
@@ -537,8 +551,10 @@ static status_t command_run(const struct command *command, int argc, char **argv
      * process, by its own arguments. */
     int acts = command->is_parallel || !command->only_prints || launch_rank() == 0;
     if (st == STATUS_OK && !is_help && acts) {
+        SCOPED(watchdog_end_at) watchdog_t *watchdog = NULL;
         claim_adopt(settings->adopt);
-        st = command->run(settings);
+        st = watchdog_begin_whole(settings->stall, command->name, &watchdog);
+        st = st == STATUS_OK ? command->run(settings) : st;
     }
     options_free(settings);
     return st;

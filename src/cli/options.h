@@ -72,6 +72,7 @@ struct shared {
     const char *layout; /* YAML of input.layout; NULL: not given */
     int force, restart, adopt;
     double progress;      /* seconds; 0: not given */
+    double stall;         /* seconds; 0: no limit */
     const char *database; /* these four NULL: not given */
     const char *device;
     const char *csv;

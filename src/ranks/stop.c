@@ -6,12 +6,15 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "io/apart.h"
+#include "io/file.h"
 #include "io/launch.h"
 #include "ranks/liveness.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Seconds from a request to the end of the process. Open MPI kills ranks a second after it has
@@ -334,6 +337,8 @@ struct watchdog {
     int has_ended;
     struct liveness_timeout timeout;
     char *message;
+    int is_whole; /* any work of this process is progress */
+    double ran;   /* processor time of its other threads, when they ran last */
 };
 
 /* Ends the process. Blames a stopped rank of this machine, if there is one, since the watched work
@@ -360,12 +365,69 @@ static _Noreturn void watchdog_end_process(const char *message)
     _exit((int)st);
 }
 
+static double watchdog_clock(clockid_t clock)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(clock, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Returns the processor time of this thread and of the watch, which looks at other ranks. */
+static double watchdog_own_time(void)
+{
+    clockid_t watch = CLOCK_THREAD_CPUTIME_ID;
+    int has_watch =
+        atomic_load(&is_watched) != 0 && pthread_getcpuclockid(watcher, &watch) == 0;
+    return watchdog_clock(CLOCK_THREAD_CPUTIME_ID) + (has_watch ? watchdog_clock(watch) : 0);
+}
+
+/* Returns whether the main thread reads or writes a pipe, a socket or a terminal: the other end may
+ * take its time. */
+static int watchdog_waits_for_others(void)
+{
+    static const long calls[] = {SYS_read, SYS_write, SYS_writev, SYS_sendto, SYS_recvfrom};
+    char path[64];
+    char words[256] = "";
+    char file[8] = "";
+    long call = -1;
+    unsigned long fd = 0;
+    int is_transfer = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%ld/syscall", (long)getpid());
+    SCOPED(file_close_at) int in = open(path, O_RDONLY | O_CLOEXEC);
+    if (in < 0 || read(in, words, sizeof words - 1) <= 0 ||
+        sscanf(words, "%ld %lx", &call, &fd) != 2) {
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        is_transfer |= call == calls[i];
+    }
+    snprintf(path, sizeof path, "/proc/self/fd/%lu", fd);
+    return is_transfer && readlink(path, file, sizeof file - 1) > 0 &&
+           (strncmp(file, "pipe:", 5) == 0 || strncmp(file, "socket:", 7) == 0 ||
+            strncmp(file, "/dev/", 5) == 0);
+}
+
+/* Returns whether other threads have worked, or wait for others, since it returned so last. */
+static int watchdog_is_at_work(watchdog_t *watchdog)
+{
+    const double before = watchdog_own_time();
+    const double all = watchdog_clock(CLOCK_PROCESS_CPUTIME_ID);
+    const int has_run = all - watchdog_own_time() > watchdog->ran;
+    if (has_run) {
+        watchdog->ran = all - before;
+    }
+    return has_run || watchdog_waits_for_others();
+}
+
 static void *watchdog_run(void *argument)
 {
     watchdog_t *watchdog = argument;
     pthread_mutex_lock(&watchdog->lock);
     while (!watchdog->has_ended) {
         thread_wait(&watchdog->lock, &watchdog->changed, watchdog->timeout.seconds / 8);
+        if (watchdog->is_whole && watchdog_is_at_work(watchdog)) {
+            liveness_moved(&watchdog->timeout);
+        }
         if (liveness_has_stalled(&watchdog->timeout) && !watchdog->has_ended) {
             watchdog_end_process(watchdog->message);
         }
@@ -382,7 +444,8 @@ static void watchdog_free(watchdog_t *watchdog)
 }
 SCOPED_END(watchdog_free, watchdog_t *)
 
-status_t watchdog_begin(double timeout, const char *message, watchdog_t **out)
+static status_t watchdog_begin_kind(double timeout, const char *message, int is_whole,
+                                    watchdog_t **out)
 {
     SCOPED(watchdog_free_at) watchdog_t *watchdog = NULL;
     *out = NULL;
@@ -391,12 +454,30 @@ status_t watchdog_begin(double timeout, const char *message, watchdog_t **out)
     }
     TRY(memory_zeroed(1, sizeof *watchdog, "a limit", &watchdog));
     watchdog->timeout.seconds = timeout;
+    watchdog->is_whole = is_whole;
     liveness_moved(&watchdog->timeout);
     TRY(memory_text(message, &watchdog->message));
     TRY(thread_init_waiting(&watchdog->lock, &watchdog->changed));
     TRY(thread_start("watchdog", watchdog_run, watchdog, &watchdog->thread));
     *out = memory_move(&watchdog);
     return STATUS_OK;
+}
+
+status_t watchdog_begin(double timeout, const char *message, watchdog_t **out)
+{
+    return watchdog_begin_kind(timeout, message, 0, out);
+}
+
+status_t watchdog_begin_whole(double timeout, const char *command, watchdog_t **out)
+{
+    char message[512];
+    char host[256] = "";
+    (void)gethostname(host, sizeof host - 1);
+    snprintf(message, sizeof message,
+             "%s: no progress for %g s (rank %ld on %s): does a file system hang? "
+             "(--stall-timeout: seconds to wait)",
+             command, timeout, launch_rank(), host);
+    return watchdog_begin_kind(timeout, message, 1, out);
 }
 
 status_t watchdog_begin_file(double timeout, double later, const char *file, const char *what,

@@ -74,6 +74,10 @@ typedef struct watchdog watchdog_t;
  * reported error, if there is one. Data synced to the disk is valid at any moment. `message` is
  * copied. *out is NULL for 0 and after a failure. Fails with DEVICE (memory, thread). */
 status_t watchdog_begin(double timeout, const char *message, watchdog_t **out);
+/* Starts a watchdog of a whole command, as watchdog_begin(): any processor time that other threads
+ * of this process use is progress, as is waiting for the other end of a pipe, a socket or a
+ * terminal. So threads that poll must have limits of their own. */
+status_t watchdog_begin_whole(double timeout, const char *command, watchdog_t **out);
 /* Starts a watchdog, as watchdog_begin(), in the place of *out (NULL: none), which is ended: unless
  * watchdog_end() is called in time, the process prints the error that `file` could not be `what`
  * ("opened") within `timeout` seconds (0: never), and ends with DATA (DEVICE where another rank of

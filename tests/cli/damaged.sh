@@ -187,7 +187,7 @@ fi
 # No process can be begun.
 if can_be_nobody && [ ${#nobody[@]} -gt 0 ]; then
     chmod 644 good.h5
-    fails "no room for a process" 5 'process of its own' "${nobody[@]}" prlimit --nproc=1 "$voltmill" info good.h5
+    fails "no room for a process" 5 'a thread cannot be made' "${nobody[@]}" prlimit --nproc=1 "$voltmill" info good.h5
 else
     skip "cannot be somebody else"
 fi

@@ -38,6 +38,7 @@ wrong() { # wrong COMMAND OPTION VALUE EXPECTED
 wrong verify chunks 0 'a whole number from 1 on'
 wrong verify seed -1 'a whole number from 0 on'
 wrong run stall-timeout -1 'seconds, or 0'
+wrong join stall-timeout x 'seconds, or 0'
 wrong run tune-budget 0 'seconds, more than 0'
 wrong tune rounds 17 'a whole number from 0 to 16'
 wrong tune limit 4294967296 'a whole number from 1 to 16777216'

@@ -1,6 +1,6 @@
 # A file system that does not answer any more, at whatever call of the main thread: whether it has the job, the products,
 # their table, the database of tuned kernels or the report, the run ends with status 4 and one error, and the same
-# command completes it.
+# command completes it. Other commands, and runs that have not begun, end likewise.
 . "$(dirname "$0")/../tools/lib.sh"
 cd "$work" || exit 1
 export VOLTMILL_CACHE=$work/cache
@@ -29,6 +29,8 @@ digest() { sha256sum power.h5 series.h5 found.h5 found.csv; }
 clear_all() { rm -rf power.h5* series.h5* found.* page.html* tuned.txt*; }
 runs "an undisturbed run" "$voltmill" run job.yaml
 expected=$(digest)
+mkdir products
+cp power.h5 found.h5 products
 clear_all
 
 # away PATH OPTION...: it does not answer from a call in the middle on, or from one of the last: how many there are
@@ -58,6 +60,18 @@ away() {
         clear_all
     done
 }
+# stuck PATH CALL COMMAND...: likewise; the process has no other thread that waits.
+stuck() {
+    local path=$1 call=$2
+    shift 2
+    work=$work/${path##*[/.]}-$1
+    mkdir "$work" && cp -p products/* obs.h5 obs.yaml job.yaml "$work" && cd "$work" || exit 1
+    echo obs.h5 >list
+    errs 4 "^error: $1: no progress for 2 s .rank 0 on .*does a file system hang" timeout -k 1 100 "${shim[@]}" \
+        SHIM_AWAY_AT="$path" ${rank:+SHIM_RANK=$rank} SHIM_AWAY="$call:hang" $launcher "$voltmill" "$@" --stall-timeout 2
+    ok $bad "$1: $path hangs at call $call"
+    [ $bad = 0 ] || note <stderr
+}
 paths=(job.yaml /found.csv /series.h5 .packed.part "/tuned.txt --tune-budget 2 --database tuned.txt")
 if has_pictures; then
     paths+=("/page.html --report page.html")
@@ -68,7 +82,33 @@ for path in "${paths[@]}"; do
     # shellcheck disable=SC2086
     away $path >"told-${path//[^a-z]/}" 2>&1 &
 done
+launcher=
+stuck .fil 9 export --format fil power.h5 >told-export 2>&1 &
+stuck .csv 12 export --format csv found.h5 >told-table 2>&1 &
+stuck join.h5 2 join -o join.h5 power.h5 found.h5 >told-join 2>&1 &
+stuck job.yaml 2 plan job.yaml >told-plan 2>&1 &
+stuck job.yaml 3 tune job.yaml >told-tune 2>&1 &
+stuck power.h5 4 status power.h5 >told-status 2>&1 &
+stuck list 1 run --list list job.yaml >told-list 2>&1 &
+stuck obs.h 1 run --each 'obs.h*' job.yaml >told-each 2>&1 &
+launcher="mpirun -n 2" rank=0 stuck s.h5 3 synth obs.yaml --set file=s.h5 >told-synth 2>&1 &
+# The other end of a pipe may take its time: input that is late, and a full pipe whose reader waits.
+{ sleep 4; cat job.yaml; } | "$voltmill" plan --stall-timeout 1 - >told-late 2>&1 &
+late=$!
+{
+    head -c 65536 /dev/zero
+    "$voltmill" info --stall-timeout 1 obs.h5
+    echo "exit $?" >reader
+} | { sleep 4; cat >/dev/null; } &
+wait "$late"
+ok $? "standard input that is late"
 wait
+same "a reader that waits" "exit 0" "$(cat reader)"
+for name in export table join plan tune status list each synth; do
+    grep '^#' "told-$name"
+    grep -q '^ok' "told-$name"
+    ok $? "$(sed -n 's/^.*ok [0-9]* - //p' "told-$name")"
+done
 # Their lines, with our numbers.
 for path in "${paths[@]}"; do
     while IFS= read -r line; do
