@@ -779,8 +779,10 @@ static status_t outputs_complete(const outputs_t *outputs, uint32_t i)
                                 output->rows.nifs * output->rows.nchans, &output->clips));
     } else if (!is_squeezed && !output->is_packed) {
         TRY(outputs_put_counts(output));
-        TRY(file_cut_appended(output->claim_fd, output->part, output->place.file_bytes));
     }
+    TRY(is_squeezed || output->writer
+            ? STATUS_OK
+            : file_cut_appended(output->claim_fd, output->part, output->place.file_bytes));
     TRY(journal_complete(output->journal,
                          output->is_packed ? output->journal->holes : output->holes));
     if (output->writer) {

@@ -366,21 +366,21 @@ static status_t claim_find_other(const char *path, const journal_t *journal,
     *place = journal->head.place;
     TRY(file_open_read(path, &fd));
     TRY(identity_of_open(fd, path, &identity));
-    int is_cut = journal->is_complete && identity.bytes == rows->bytes;
-    int is_long = !journal->is_complete && identity.bytes > place->file_bytes; /* by others */
-    if (rows->format != FILE_HDF5 && (is_cut || is_long || identity.bytes == place->file_bytes)) {
+    if (rows->format != FILE_HDF5 &&
+        identity.bytes >= (journal->is_complete ? rows->bytes : place->file_bytes)) {
         TRY(export_rows_is_head(rows, fd, path, is_same));
     }
     if (journal->is_complete) {
         place->data_offset = 0;
-        place->file_bytes = identity.bytes;
+        place->file_bytes = rows->bytes;
     }
     return STATUS_OK;
 }
 
 /* Checks whether the file is laid out as its journal says, or has its rows in compressed chunks, or
- * another format (then *place has no offset), because it was complete. A damaged file is not the
- * same. A file that is unreadable now, or not in time, may be, and its content is not discarded for
+ * another format (then *place has no offset), because it was complete. Bytes that others have
+ * appended to the .part are cut off in the end; with the final name it is not the same then. A
+ * damaged file is not the same. A file that is unreadable now, or not in time, may be, and its content is not discarded for
  * that: only the system's error distinguishes the two. */
 static status_t claim_find_told_of(const outputs_t *outputs, uint32_t i, const char *path,
                                    const journal_t *journal, struct product_place *place,
@@ -390,15 +390,17 @@ static status_t claim_find_told_of(const outputs_t *outputs, uint32_t i, const c
     int is_other = outputs->spec->items[i].format != FILE_HDF5;
     status_t st =
         is_other ? claim_find_other(path, journal, place, is_same) : product_find_part(path, place);
-    if (!journal->is_complete) { /* others may have appended: that is cut off in the end */
-        place->file_bytes = min_u64(place->file_bytes, told->file_bytes);
-    }
     int is_packed = st == STATUS_OK && place->data_offset == 0;
     *is_same = is_other ? st == STATUS_OK && *is_same
                : is_packed
                    ? journal->is_complete && place->rows == told->rows &&
                          place->row_bytes == told->row_bytes && place->span_rows == told->span_rows
                    : st == STATUS_OK && memcmp(place, told, sizeof *place) == 0;
+    if (*is_same && path != outputs->outputs[i].part) {
+        struct identity identity;
+        st = identity_of_path(path, &identity);
+        *is_same = st == STATUS_OK && identity.bytes == place->file_bytes;
+    }
     if (st == STATUS_DATA && !outputs->options.restart &&
         (strstr(report_cause(), strerror(EIO)) || apart_was_late())) {
         return st;

@@ -363,6 +363,7 @@ static status_t squeeze_make_file(struct squeezing *s, uint32_t i)
 static status_t squeeze_finish_file(struct squeezing *s)
 {
     TRY(packed_finish(s->packed, &s->output->packed_place));
+    TRY(file_cut_appended(s->fd, s->output->packed_path, s->output->packed_place.file_bytes));
     TRY(file_sync(s->output->packed_fd, s->output->packed_path));
     return mark_hdf5(s->output->packed_fd, s->output->packed_path, MARK_NONE);
 }

@@ -316,7 +316,7 @@ static status_t inspect_read_place(hid_t file, struct product *product)
     *place = (struct product_place){.rows = product->rows,
                                     .row_bytes = row_bytes,
                                     .data_offset = data_at,
-                                    .file_bytes = (uint64_t)info.st_size};
+                                    .file_bytes = h5_end(path, (uint64_t)info.st_size)};
     product->bits = 32;
     TRY(packed_rows_find(&data, path, &product->compression));
     int is_packed = product->compression != COMPRESSION_NONE;

@@ -155,6 +155,26 @@ runs "bytes are appended between two runs" "$voltmill" run job.yaml
 grep -q "^note: $begun of .* chunks are done: resumes from there" "$work/output"
 same "which loses no chunks" "0 $expected" "$? $(digest)"
 
+# Bytes appended to files of each kind that are complete but for the name, and to one that is being compressed.
+mkdir kinds
+kinds=(--set "products=[{kind: power, file: kinds/a.h5, integrate: 4, compress: zstd}, {kind: power, file: kinds/b.fil, \
+integrate: 4, format: fil}, {kind: power, file: kinds/c.h5, integrate: 4}]")
+"$voltmill" run job.yaml "${kinds[@]}" >log 2>&1
+whole=$(sha256sum kinds/*)
+for kill in SHIM_RENAME=1 SHIM_RENAME=2 "SHIM_AWAY_AT=a.h5.packed.part SHIM_AWAY=40:kill"; do
+    rm kinds/*
+    # shellcheck disable=SC2086
+    { "${slow[@]}" SHIM_NAP=0 $kill "$voltmill" run job.yaml "${kinds[@]}" >log 2>&1; } 2>/dev/null
+    for part in kinds/*.part; do printf 'of others' >>"$part"; done
+    runs "${kill%%=*}: bytes are appended to $(cd kinds && echo *.part)" "$voltmill" run job.yaml "${kinds[@]}"
+    same "with the same bytes" "$whole" "$(sha256sum kinds/*)"
+done
+rm kinds/*
+{ "${slow[@]}" SHIM_NAP=0 SHIM_RENAME=2 "$voltmill" run job.yaml "${kinds[@]}" >log 2>&1; } 2>/dev/null
+printf 'of others' >>kinds/a.h5
+errs 2 'kinds/a\.h5 exists already' "$voltmill" run job.yaml "${kinds[@]}"
+ok $bad "a product with bytes of others is not ours: refused"
+
 restore
 runs "with another run.align" "$voltmill" run job.yaml --set run.align=4MiB
 same "goes on in the file that it was begun in" "$expected" "$(digest)"

@@ -1,6 +1,7 @@
 /* Attributes, datasets and errors of HDF5, with our messages. */
 #include "io/hdf5/h5.h"
 
+#include "base/byte_order.h"
 #include "base/display.h"
 #include "base/memory.h"
 #include "io/apart.h"
@@ -186,6 +187,18 @@ int h5_is_cut(hid_t file, uint64_t bytes)
 {
     hsize_t declared = 0;
     return H5Fget_filesize(file, &declared) >= 0 && declared > bytes;
+}
+
+uint64_t h5_end(const char *path, uint64_t bytes)
+{
+    enum { VERSION = 8, OFFSET_BYTES = 9, END = 28, HEAD = 36 };
+    unsigned char head[HEAD];
+    SCOPED(file_close_at) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || pread(fd, head, HEAD, 0) != HEAD || head[VERSION] < 2 || head[VERSION] > 3 ||
+        head[OFFSET_BYTES] != 8) {
+        return bytes;
+    }
+    return min_u64(bytes, load_u64(head + END, 0));
 }
 
 /* At 0, 512, 1024, 2048, ... bytes: what comes before is the user's (HDF5 file format 2.0, II.A).
