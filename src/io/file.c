@@ -3,12 +3,14 @@
 
 #include "base/memory.h"
 #include "base/pool.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "io/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +33,9 @@ status_t file_journal_name(const char *path, char **out)
 
 status_t file_packed_name(const char *path, char **out)
 {
-    return memory_format(out, "%s.packed.part", path);
+    static const char usual[] = ".packed.part";
+    int is_long = strlen(text_basename(path)) + strlen(usual) > NAME_MAX;
+    return memory_format(out, "%s%s", path, is_long ? ".p.part" : usual);
 }
 
 static status_t file_look_up(const char *path, int follows, struct stat *info, int *exists)

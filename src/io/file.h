@@ -11,8 +11,8 @@
 #pragma GCC visibility push(hidden)
 
 /* Make the name under which `path` is written, path + ".part", that of its journal, path +
- * ".journal", and that of its compressed rows, path + ".packed.part"; for free(). Fail with DEVICE
- * (memory), and leave *out unchanged. */
+ * ".journal", and that of its compressed rows, path + ".packed.part", or ".p.part" where that would
+ * be too long; for free(). Fail with DEVICE (memory), and leave *out unchanged. */
 status_t file_part_name(const char *path, char **out);
 status_t file_journal_name(const char *path, char **out);
 status_t file_packed_name(const char *path, char **out);

@@ -262,10 +262,10 @@ static status_t protect_check_product(const struct job *job, uint32_t i, const s
     SCOPED(product_files_free) struct product_files names = {.part = NULL};
     TRY(product_files_of(job_file(job, i), &names));
     const size_t bytes = strlen(text_basename(names.path));
-    const size_t most = NAME_MAX - (strlen(names.packed) - strlen(names.path));
+    const size_t most = NAME_MAX - (strlen(names.journal) - strlen(names.path));
     REQUIRE(bytes <= most, STATUS_USAGE,
             "product %s: its name has %zu bytes, expected at most %zu: endings such as "
-            ".packed.part are added while it is written",
+            ".journal are added while it is written",
             names.path, bytes, most);
     for (int j = 0; j < NAMES; j++) {
         TRY(guard_check(reads, "product", protect_name(&names, j)));

@@ -72,13 +72,15 @@ same "a control character in a job" "2 0" "$status $(LC_ALL=C grep -c '[^[:print
 # Endings are added to names while products are written.
 sed '/^dedisperse/d' job.yaml >bare.yaml
 long=$(printf '%0250d' 0)
-for bytes in 243 244 248 250; do
+for bytes in 243 244 247 248 250; do
     job=(--set "products=[{kind: power, file: ${long:0:bytes}, compress: zstd}]" bare.yaml)
-    if [ $bytes = 243 ]; then
+    if [ $bytes -le 247 ]; then
         runs "a name of $bytes bytes" "$voltmill" run "${job[@]}"
+        runs "a .fil of $bytes bytes" "$voltmill" run --set \
+            "products=[{kind: power, file: ${long:0:bytes-4}.fil, format: fil}]" bare.yaml
     else
         for command in plan run; do
-            fails "$command: a name of $bytes bytes" 2 "its name has $bytes bytes, expected at most 243" "$voltmill" $command "${job[@]}"
+            fails "$command: a name of $bytes bytes" 2 "its name has $bytes bytes, expected at most 247" "$voltmill" $command "${job[@]}"
         done
     fi
 done
