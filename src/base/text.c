@@ -111,8 +111,9 @@ status_t text_open(const char *path, const char *what, int takes_pipe, FILE **ou
     struct stat info;
     /* A named pipe would wait for a writer. */
     SCOPED(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    REQUIRE(fd >= 0 && fstat(fd, &info) == 0, STATUS_DATA, "cannot read %s%s: %s", what, path,
-            strerror(errno));
+    REQUIRE(fd >= 0 && fstat(fd, &info) == 0,
+            errno == EMFILE || errno == ENFILE || errno == ENOMEM ? STATUS_DEVICE : STATUS_DATA,
+            "cannot read %s%s: %s", what, path, strerror(errno));
     REQUIRE(S_ISREG(info.st_mode) || (takes_pipe && text_is_nameless_pipe(fd, &info)), STATUS_DATA,
             "cannot read %s%s: expected a file, it is a %s", what, path,
             S_ISFIFO(info.st_mode)  ? "named pipe"

@@ -35,8 +35,7 @@ void text_free(struct text *text);
 /* Opens an ordinary file for reading, for text_close(). With `takes_pipe`, also an anonymous pipe
  * such as a shell's <(...). Named pipes may block forever and devices never end, so both are
  * refused. Skips a UTF-8 byte-order mark at the beginning. `what` precedes the path in messages.
- * Fails with DATA: missing, unreadable, of another kind, no more descriptors; with DEVICE (memory).
- */
+ * Fails with DATA: missing, unreadable, of another kind; with DEVICE (memory, descriptors). */
 status_t text_open(const char *path, const char *what, int takes_pipe, FILE **out);
 
 /* Closes a file; takes NULL. */

@@ -10,6 +10,7 @@
 #include "dsp/dispersion/chirp.h"
 #include "dsp/fir/filter_report.h"
 #include "io/folder.h"
+#include "io/launch.h"
 #include "job/yaml/yaml_file.h"
 #include "output/journal.h"
 #include "plan/array_plan.h"
@@ -652,6 +653,11 @@ status_t plan_job_take(const struct shared *shared, const char *list, struct tex
     int is_pipe = strncmp(path, "/dev/fd/", 8) == 0 || strncmp(path, "/proc/self/fd/", 14) == 0;
     REQUIRE(!is_stdin || !list || strcmp(list, "-") != 0, STATUS_USAGE,
             "standard input is either the job or the list of --list, not both");
+    REQUIRE(!is_pipe || !launch_is_used() || shared->rank != 0 || access(path, F_OK) == 0,
+            STATUS_USAGE,
+            "%s: mpirun does not pass the pipe of <(COMMAND) on: COMMAND | mpirun voltmill run - "
+            "does, or a file",
+            path);
     *run = (struct run_options){.path = is_stdin ? "standard input" : path,
                                 .given = is_stdin || is_pipe || !shared->operand ? given : NULL,
                                 .sets = shared->sets.items,

@@ -625,12 +625,10 @@ static void *watch_run(void *argument)
 
 status_t watch_begin(void)
 {
-    static int is_begun;
     pthread_t thread;
-    if (is_begun) {
+    if (atomic_load(&is_watched)) {
         return STATUS_OK;
     }
-    is_begun = 1;
     atomic_store(&phase, launch_is_used() ? WATCH_START : WATCH_ALONE);
     stop_fill_signals(&taken);
     pthread_sigmask(SIG_BLOCK, &taken, NULL);

@@ -52,7 +52,7 @@ static int store_may_use(const char *path, char why[OWNER_WORDS])
     struct stat info;
     struct stat above;
     SCOPED(free_at) char *folder = store_folder_of(path);
-    int is_public = folder && stat(folder, &above) == 0 && above.st_mode & S_IWOTH;
+    int is_public = !folder || (stat(folder, &above) == 0 && above.st_mode & S_IWOTH);
     if (lstat(path, &info) != 0) {
         int reason = errno;
         snprintf(why, OWNER_WORDS, "cannot be looked up: %s", strerror(reason));
@@ -226,10 +226,11 @@ char *store_own(void)
     return cache_path(file_name);
 }
 
-/* Returns the path of the store, for free(); NULL: there is none. */
-static char *store_path_of(const char *path)
+/* Copies the path of the store, for free(); NULL: there is none. Fails with DEVICE (memory). */
+static status_t store_path_of(const char *path, char **out)
 {
-    return path ? strdup(path) : store_own();
+    *out = path ? NULL : store_own();
+    return path ? memory_text(path, out) : STATUS_OK;
 }
 
 static int store_read_number(const char *text, double *out)
@@ -339,7 +340,8 @@ status_t store_open(const char *path, store_t **out)
 {
     char why[OWNER_WORDS] = "";
     int error = 0;
-    SCOPED(free_at) char *shown = store_path_of(path);
+    SCOPED(free_at) char *shown = NULL;
+    TRY(store_path_of(path, &shown));
     SCOPED(free_at) char *name = shown ? store_file_behind(shown, why) : NULL;
     if (shown && !name) {
         report_warn("%s: cannot be read: %s; continues without tuned kernels", shown, why);
@@ -474,7 +476,8 @@ status_t store_put(const char *path, const struct store_record *record, const ch
 {
     SCOPED(text_free) struct text text = {0};
     char why[OWNER_WORDS] = "";
-    SCOPED(free_at) char *shown = store_path_of(path);
+    SCOPED(free_at) char *shown = NULL;
+    TRY(store_path_of(path, &shown));
     if (!shown) {
         report_warn(
             "there is no cache folder: tuned kernels are not kept (--database FILE keeps it)");

@@ -68,6 +68,9 @@ runs "the job is a pipe of the shell" bash -c '"$0" plan <(cat job.yaml)' "$volt
 { printf '\xef\xbb\xbf'; cat job.yaml; } >marked.yaml
 runs "a job with a byte-order mark" "$voltmill" plan marked.yaml
 runs "the same from a pipe" bash -c '"$0" plan <(cat marked.yaml)' "$voltmill"
+fails "a pipe that mpirun does not pass on" 2 '/dev/fd/[0-9]*: mpirun does not pass the pipe' \
+    bash -c 'mpirun -n 2 "$0" run <(cat job.yaml)' "$voltmill"
+runs "one that each rank has" bash -c 'mpirun -n 2 bash -c "$0 plan <(cat job.yaml)"' "$voltmill"
 printf '\xef\xbb\xbf0 1\n5e8 0.5\n' >marked.txt
 runs "a table with one" "$voltmill" plan job.yaml --set products.0.droop=file:marked.txt
 printf '\xef\xbb' >half.yaml

@@ -197,6 +197,8 @@ static void times_that_contradict(void **state)
         {"UTC_START 2013-07-02-01:37:40.5\nPICOSECONDS 250000000000\n",
          "UTC_START = 2013-07-02-01:37:40.5 has a fraction of a second, and PICOSECONDS"},
         {"PICOSECONDS 250000000000\nMJD_START 56475.06786\n", "are 2.85"},
+        {"UTC_START unset\nMJD_START 56475,5\n", "MJD_START = 56475,5, expected a day such as"},
+        {"UTC_START unset\nMJD_START 56475.5e-3\n", "MJD_START = 56475.5e-3, expected a day"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         make_file(cases[i].lines, 4096, 16);

@@ -1,5 +1,5 @@
 /* Delays against numbers computed directly, and the plans against what they promise. */
-#include "dsp/dispersion/dispersion.h"
+#include "dsp/dispersion/ddplan.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -198,6 +198,10 @@ static void tolerance_is_used_up(void **state)
         assert_true(step > 0);
         assert_true(fabs(sqrt(after / before) - tolerance) < 1e-9);
     }
+    struct ddplan_range ranges[DDPLAN_RANGES];
+    report_quiet(1);
+    assert_int_equal(ddplan_make(&spec, 0, 2000, width, 0.9, MOST, ranges, &count), STATUS_USAGE);
+    report_clear();
     free(dms);
     free(freq);
 }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -144,6 +145,24 @@ static void nothing_is_empty(void **state)
 {
     (void)state;
     assert_nearest("16 DMs", 16, "", 0);
+}
+
+/* Too many open files are no fault of the file. */
+static void no_descriptor_is_left(void **state)
+{
+    (void)state;
+    struct rlimit before;
+    struct text whole = {0};
+    put("16 DMs", 16, "a", 1e-3);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit none = {0, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    status_t st = text_read_file(&whole, path, 1 << 20, "a text");
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(st, STATUS_DEVICE);
+    assert_non_null(strstr(report_cause(), "Too many open files"));
+    report_clear();
+    text_free(&whole);
 }
 
 /* Every cut of the file and every corrupt byte leave what is whole, and nothing else comes back. */
@@ -402,6 +421,7 @@ int main(void)
         cmocka_unit_test_setup(what_cannot_be_written_is_no_failure, set_up),
         cmocka_unit_test_setup(the_faster_one_stays, set_up),
         cmocka_unit_test_setup(how_far_it_searched_comes_back, set_up),
+        cmocka_unit_test_setup(no_descriptor_is_left, set_up),
         cmocka_unit_test_setup(modes_stay, set_up),
         cmocka_unit_test_setup(links_are_followed, set_up),
         cmocka_unit_test_setup(nobody_plants, set_up),

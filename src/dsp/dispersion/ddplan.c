@@ -195,6 +195,8 @@ status_t ddplan_make(const struct dispersion_spec *spec, double start, double en
                        .tolerance2 = tolerance * tolerance};
     double band = 0;
     uint32_t n = 0;
+    REQUIRE(tolerance > 1, STATUS_USAGE, "dedispersion: a tolerance of %g, expected more than 1",
+            tolerance);
     TRY(dispersion_smearing(spec, &w.a2, &band));
     for (uint64_t factor = 1; n < DDPLAN_RANGES; factor *= 2) {
         double begin = fmax(start, factor == 1 ? 0 : ddplan_begin(&w, (double)factor));

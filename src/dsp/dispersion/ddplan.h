@@ -19,11 +19,11 @@ struct ddplan_range {
 
 /* Plans ranges of DMs from `start` to `end` (pc cm^-3, 0 <= start <= end), and the number of
  * samples that each adds up. A pulse's width (in squares: sample, width_seconds, smearing within
- * channels) grows by at most the factor `tolerance` (above 1). The caller has checked these. DMs of
+ * channels) grows by at most the factor `tolerance`. The caller has checked start and end. DMs of
  * each range are those of dispersion_tolerant(), at most `most` of them, and begin at whole
- * millionths. *count: ranges, at least 1. The DMs of `spec` are ignored. Fails with USAGE (one
- * channel, no bandwidth, a frequency that is not above 0, more than `most` DMs in a range), DEVICE
- * (memory); `out` may be filled in part then. */
+ * millionths. *count: ranges, at least 1. The DMs of `spec` are ignored. Fails with USAGE (a
+ * tolerance of 1 or less, one channel, no bandwidth, a frequency that is not above 0, more than
+ * `most` DMs in a range), DEVICE (memory); `out` may be filled in part then. */
 status_t ddplan_make(const struct dispersion_spec *spec, double start, double end,
                      double width_seconds, double tolerance, uint32_t most,
                      struct ddplan_range out[DDPLAN_RANGES], uint32_t *count);

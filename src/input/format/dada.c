@@ -145,11 +145,11 @@ static int dada_parse_mjd(struct dada_time *out)
     }
     memcpy(whole, text, length);
     whole[length] = '\0';
-    out->digits = text[length] == '.' ? strlen(text + length + 1) : 0;
+    out->digits = text[length] == '.' ? strspn(text + length + 1, "0123456789") : 0;
     out->doubt = seconds_a_day * dada_unit(out->digits);
     if (!units_parse_u64(whole, &day) || day == 0 || day > 1000000 ||
-        (text[length] != '\0' && !units_parse_f64(text + length, &fraction)) || !(fraction >= 0) ||
-        !(fraction < 1)) {
+        (text[length] != '\0' && (text[length + 1 + out->digits] != '\0' ||
+                                  !units_parse_f64(text + length, &fraction)))) {
         return 0;
     }
     out->time = utc_add((struct utc){(int32_t)day, 0}, seconds_a_day * fraction);
@@ -220,13 +220,18 @@ static status_t dada_read_start(struct dada *dada)
     int is_later = 0;
     int has_utc = dada_find(&dada->header, "UTC_START", utc.text);
     utc.is_there = has_utc && dada_parse_utc(&utc);
-    mjd.is_there = dada_find(&dada->header, "MJD_START", mjd.text) && dada_parse_mjd(&mjd);
+    int has_mjd = dada_find(&dada->header, "MJD_START", mjd.text) &&
+                  mjd.text[strspn(mjd.text, "0.")] != '\0'; /* day 0 is none */
+    mjd.is_there = has_mjd && dada_parse_mjd(&mjd);
     if (dada->layout->time.has_start) {
         return STATUS_OK;
     }
     REQUIRE(!has_utc || utc.is_there || mjd.is_there, STATUS_DATA,
             "%s: UTC_START = %s, expected 2013-07-02-01:37:40 (input.layout.start sets it)",
             dada->path, utc.text);
+    REQUIRE(!has_mjd || mjd.is_there || utc.is_there, STATUS_DATA,
+            "%s: MJD_START = %s, expected a day such as 56475.0678 (input.layout.start sets it)",
+            dada->path, mjd.text);
     TRY(dada_note_missing(&utc, &mjd, dada->assumed));
     struct utc whole = utc.time;
     TRY(dada_add_picoseconds(&dada->header, &utc, &is_exact));

@@ -432,6 +432,7 @@ status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, 
 {
     const struct archive *archive = reader->archive;
     SCOPED(losses_free) struct losses lacks = {0};
+    reader->is_unreadable = 0;
     REQUIRE(first + count <= archive->count[AXIS_TIME], STATUS_DATA,
             "%s: samples %" PRIu64 " .. %" PRIu64 " of an observation of %" PRIu64,
             archive->parts[0].path, first, first + count, archive->count[AXIS_TIME]);
