@@ -380,8 +380,8 @@ static status_t claim_find_other(const char *path, const journal_t *journal,
 /* Checks whether the file is laid out as its journal says, or has its rows in compressed chunks, or
  * another format (then *place has no offset), because it was complete. Bytes that others have
  * appended to the .part are cut off in the end; with the final name it is not the same then. A
- * damaged file is not the same. A file that is unreadable now, or not in time, may be, and its content is not discarded for
- * that: only the system's error distinguishes the two. */
+ * damaged file is not the same. A file that is unreadable now, or not in time, may be, and its
+ * content is not discarded for that: only the system's error distinguishes the two. */
 static status_t claim_find_told_of(const outputs_t *outputs, uint32_t i, const char *path,
                                    const journal_t *journal, struct product_place *place,
                                    int *is_same)

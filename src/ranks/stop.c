@@ -376,8 +376,7 @@ static double watchdog_clock(clockid_t clock)
 static double watchdog_own_time(void)
 {
     clockid_t watch = CLOCK_THREAD_CPUTIME_ID;
-    int has_watch =
-        atomic_load(&is_watched) != 0 && pthread_getcpuclockid(watcher, &watch) == 0;
+    int has_watch = atomic_load(&is_watched) != 0 && pthread_getcpuclockid(watcher, &watch) == 0;
     return watchdog_clock(CLOCK_THREAD_CPUTIME_ID) + (has_watch ? watchdog_clock(watch) : 0);
 }
 

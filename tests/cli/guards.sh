@@ -128,7 +128,7 @@ runs "and gets its name with --force, without being computed again" "$voltmill" 
 rm -f race.h5
 
 "$voltmill" synth --force obs.yaml >/dev/null
-SHIM_NAME=1:17 LD_PRELOAD=$(dirname "$voltmill")/tests/faults/io_shim.so "$voltmill" import -o native.h5 obs.h5 >stdout 2>stderr
+SHIM_NAME=1:17 LD_PRELOAD=${VOLTMILL_IO_SHIM:-$(dirname "$voltmill")/tests/faults/io_shim.so} "$voltmill" import -o native.h5 obs.h5 >stdout 2>stderr
 same "an import that cannot be renamed: status" 2 $?
 runs "is left whole" "$voltmill" info native.h5.part
 runs "and completed by the same command" "$voltmill" import -o native.h5 obs.h5

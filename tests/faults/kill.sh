@@ -32,7 +32,7 @@ kill_ranks() { # SIGKILL to every rank of this job (a bare system has no pkill)
 }
 
 # Some seconds, whatever the machine.
-slow=(env "LD_PRELOAD=$(dirname "$voltmill")/tests/faults/io_shim.so" SHIM_NAP=200)
+slow=(env "LD_PRELOAD=${VOLTMILL_IO_SHIM:-$(dirname "$voltmill")/tests/faults/io_shim.so}" SHIM_NAP=200)
 mpirun -n 2 "${slow[@]}" "$voltmill" run "$work/job.yaml" >"$work/first" 2>&1 &
 first=$!
 await_chunks

@@ -191,10 +191,11 @@ static status_t packet_files_check_pair(const struct packets *packets,
     enum { PLACES = 4 };
     const int64_t end = late->last < early->last ? late->last : early->last;
     const int64_t both = end - late->first + 1;
-    SCOPED(packet_files_pair_close) struct packet_files_pair pair = {
+    SCOPED(packet_files_pair_close)
+    struct packet_files_pair pair = {
         .open = {{packets, early, -1, &pair.kept[0]}, {packets, late, -1, &pair.kept[1]}},
-        .is_most = 2 * both > late->last - late->first + 1 ||
-                   2 * both > early->last - early->first + 1};
+        .is_most =
+            2 * both > late->last - late->first + 1 || 2 * both > early->last - early->first + 1};
     TRY(memory_zeroed((size_t)packets->nthreads * LOOK, sizeof *pair.frames, "frames",
                       &pair.frames));
     for (int i = 0; i < 2; i++) {

@@ -62,8 +62,8 @@ status_t h5_open_file(const char *path, hid_t *out);
 status_t h5_open_cut_file(const char *path, hid_t *out);
 /* Returns whether an open file, which has `bytes` bytes, declares more; 0 if HDF5 cannot say. */
 int h5_is_cut(hid_t file, uint64_t bytes);
-/* Returns where a file of `bytes` bytes ends by its superblock: bytes behind are not HDF5's. Returns
- * `bytes` if it ends later, or has no superblock of version 2 or 3, as ours have. */
+/* Returns where a file of `bytes` bytes ends by its superblock: bytes behind are not HDF5's.
+ * Returns `bytes` if it ends later, or has no superblock of version 2 or 3, as ours have. */
 uint64_t h5_end(const char *path, uint64_t bytes);
 /* Checks that the header of an open object in such a file is complete: fails with DATA if part of
  * it is after the end, or cannot be read; with DEVICE (memory, descriptors). No effect if the file
