@@ -31,6 +31,11 @@ def main(words):
     except Error as error:
         print(f"error: {error}", file=sys.stderr)
         return error.status
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        print(f"error: {sys.executable} has no {missing}, which {name} needs (Debian, Ubuntu: apt-get install "
+              f"python3-{missing}; VOLTMILL_PYTHON names another Python)", file=sys.stderr)
+        return 5
     except (KeyError, OSError, RuntimeError, ValueError) as error:
         print(f"error: {arguments[0]}: {error}", file=sys.stderr)
         return 4

@@ -55,6 +55,19 @@ def _ask(words: Sequence[str], environment: Mapping[str, str] | None = None, goo
     return done.stdout
 
 
+def _plain(value: Any) -> Any:
+    """A path as text, numbers of numpy as Python has them: JSON knows neither."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"a job cannot contain {value!r}")
+
+
+def _yaml(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=_plain) # JSON is YAML
+
+
 @contextmanager
 def _job_file(job: Job) -> Iterator[str]:
     """The path of a job, that of a temporary file if it is a mapping."""
@@ -64,13 +77,13 @@ def _job_file(job: Job) -> Iterator[str]:
             return
         path = os.path.join(folder, "job.yaml")
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(job, file, ensure_ascii=False) # JSON is YAML
+            file.write(_yaml(job))
         yield path
 
 
 def _sets(sets: Mapping[str, Any] | None) -> list[str]:
     return [word for key, value in (sets or {}).items()
-            for word in ("--set", f"{key}={json.dumps(value, ensure_ascii=False)}")]
+            for word in ("--set", f"{key}={_yaml(value)}")]
 
 
 def run(job: Job, ranks: int = 1, sets: Mapping[str, Any] | None = None, force: bool = False, restart: bool = False,
@@ -79,6 +92,8 @@ def run(job: Job, ranks: int = 1, sets: Mapping[str, Any] | None = None, force: 
     """Runs a job: the path of a YAML file, or a dict of what would be in one. `sets` ({"channelise.taps": 16}) change
     it; `ranks` above 1 are started by `mpirun` (a command with options, such as "srun" or ["mpirun",
     "--oversubscribe"]). Returns what the program says on stdout; raises Error with its message."""
+    if ranks < 1:
+        raise ValueError(f"ranks is {ranks}, expected 1 or more")
     with _job_file(job) as path:
         command = [program(), "run", *_sets(sets)]
         command += ["--force"] * bool(force) + ["--restart"] * bool(restart) + ["--adopt"] * bool(adopt)

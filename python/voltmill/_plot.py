@@ -18,6 +18,8 @@ def draw(product, axes, which):
     if axes is None:
         import matplotlib.pyplot as pyplot
         axes = pyplot.subplots(layout="constrained")[1]
+    if product.kind == "visibilities":
+        raise ValueError(f"{product.path}: visibilities are not drawn here: pyuvdata shows them")
     key = _key(product, which)
     panel = _panel(product, key)
     panel.title = " ".join([product.path.rsplit("/", 1)[-1]] + _streams(product, key))
@@ -64,8 +66,14 @@ def _panel(product, key):
     return figure.waterfall(0, not (figure.pixels.least < 0).any())
 
 
-def _step(values):
-    return float(values[-1] - values[0]) / (len(values) - 1) if len(values) > 1 else 1.0
+def _step(values, only=1.0):
+    """The distance of evenly spaced values; `only`, if there is but one."""
+    return float(values[-1] - values[0]) / (len(values) - 1) if len(values) > 1 else float(only)
+
+
+def _time_step(product, seconds):
+    said = product.attributes
+    return _step(seconds, next((said[n] for n in ("time_step", "tsamp", "tsamp_s", "step_s") if n in said), 1))
 
 
 def _bank(product, key):
@@ -81,17 +89,17 @@ def _bank(product, key):
         return values.reshape(rows, 1, chans)
 
     seconds, frequency = product.seconds, product.frequency
-    step = _step(seconds)
+    step = _time_step(product, seconds)
     data = Sheet(time.stop - time.start, 1, band.stop - band.start, read)
     return Bank(product.path, data, frequency[band], step,
                 origin=float(seconds[time.start]) - step / 2,
-                channel_hz=_step(frequency), names=[None], types=[None], powers=[True])
+                channel_hz=_step(frequency, 1e6 * product.attributes.get("foff", 1e-6)), names=[None], types=[None], powers=[True])
 
 
 def _series(product, key):
     dms, times = key
     seconds = product.axes["time"]
-    step = _step(seconds)
+    step = _time_step(product, seconds)
 
     def read(dm, first, count):
         return product[dms.start + dm, times.start + first:times.start + first + count]
@@ -134,6 +142,10 @@ def _spectrum(product, key, points=1024):
     else:
         spectra = np.fft.rfft(samples)
         offset = (np.fft.rfftfreq(points, 1 / rate) - rate / 4) * sideband
-    power = (spectra.real ** 2 + spectra.imag ** 2).mean(axis=0)
+    power = spectra.real ** 2 + spectra.imag ** 2
+    power = power[np.isfinite(power).all(axis=1)] # without blocks in which samples are missing
+    if not len(power):
+        raise ValueError(f"{product.path}: no {points} samples in a row to draw: some are missing everywhere")
+    power = power.mean(axis=0)
     return Panel("spectrum", "", Axis("frequency (MHz)"), Axis("power (dB)"),
                  lines=[Line((chan + offset) / 1e6, _decibels(power))])

@@ -154,6 +154,8 @@ class Product:
     # What is asked of it
 
     def __getitem__(self, key: Any) -> np.ndarray:
+        if not self._file:
+            raise ValueError(f"{self.path} is closed")
         return self._rows[key]
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
@@ -187,9 +189,14 @@ class Product:
     def axes(self) -> Mapping[str, np.ndarray]:
         return MappingProxyType({name: self._axis(name) for name in self.dims})
 
+    def _place(self, name):
+        if name not in self.dims:
+            raise KeyError(f"{self.path}: no axis {name!r}, only {', '.join(self.dims)}")
+        return self.dims.index(name)
+
     def _axis(self, name):
         if name not in self._axes:
-            self._axes[name] = self._make_axis(name, self.shape[self.dims.index(name)])
+            self._axes[name] = self._make_axis(name, self.shape[self._place(name)])
         return self._axes[name]
 
     def _make_axis(self, name, count):
@@ -241,6 +248,8 @@ class Product:
     @property
     def candidates(self) -> np.ndarray:
         """The table of what a search has found: a structured array, for pandas.DataFrame()."""
+        if self.kind != "candidates":
+            raise KeyError(f"{self.path}: no candidates: its kind is {self.kind}")
         return self._file["candidates"][()]
 
     @property
@@ -300,9 +309,7 @@ class Product:
         key = [slice(None)] * self.ndim
         for name, asked in ranges.items():
             name = "pol" if name == "if" else name # as it was called before
-            if name not in self.dims:
-                raise KeyError(f"no axis {name!r}, only {', '.join(self.dims)}")
-            key[self.dims.index(name)] = self._find(name, asked)
+            key[self._place(name)] = self._find(name, asked)
         return tuple(key)
 
     def _find(self, name, asked):
@@ -310,7 +317,8 @@ class Product:
         if values.dtype.kind == "U" or isinstance(asked, str) and name != "time":
             found = np.flatnonzero(values.astype("U") == str(asked))
             if len(found) == 0:
-                raise KeyError(f"no {name} {asked!r}, only {', '.join(map(str, values))}")
+                more = f" and {len(values) - 20} more" if len(values) > 20 else ""
+                raise KeyError(f"no {name} {asked!r}, only {', '.join(map(str, values[:20]))}{more}")
             return int(found[0])
         if isinstance(asked, tuple):
             low, high = (self._seconds(v) if name == "time" else v for v in asked)
@@ -319,6 +327,8 @@ class Product:
             whole = slice(int(found[0]), int(found[-1]) + 1) if len(found) else slice(0, 0)
             return whole if len(found) == whole.stop - whole.start else found # channels in another order
         value = self._seconds(asked) if name == "time" else asked
+        if not np.isscalar(value):
+            raise TypeError(f"{name}: expected a number, or a tuple (low, high), not {asked!r}")
         low, high = float(values.min()), float(values.max())
         half = (high - low) / max(len(values) - 1, 1) / 2
         if len(values) > 1 and not low - half <= value <= high + half:
@@ -362,5 +372,7 @@ def open(path: Union[str, os.PathLike[str], Sequence[Union[str, os.PathLike[str]
     from . import _job, _served
     try:
         return _served.Served(path)
-    except (_job.Error, FileNotFoundError) as error:
+    except _job.Error as error:
+        raise (ValueError if reason else OSError)(str(error)) from error
+    except FileNotFoundError as error:
         raise (reason or OSError(str(error))) from error

@@ -84,7 +84,7 @@ def pick(numbers, axis, key):
         return np.take(numbers, key, axis)
     if isinstance(key, slice):
         return numbers[(slice(None),) * axis + (key,)]
-    return numbers[(slice(None),) * axis + (np.asarray(key),)]
+    return numbers[(slice(None),) * axis + (np.asarray(key, None if len(key) else int),)]
 
 
 class Voltages(Rows):

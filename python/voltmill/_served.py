@@ -90,6 +90,8 @@ class Served(Product):
 
     def __init__(self, path):
         paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
+        if not paths:
+            raise ValueError("no files: expected one or more")
         self.path = os.fspath(paths[0])
         self._file = _Server([os.fspath(one) for one in paths])
         task = self._file.task()
@@ -100,7 +102,11 @@ class Served(Product):
             self._describe_volts(about)
         else:
             self._describe_bank(about)
-        self.attributes = MappingProxyType({k: v for k, v in about.items() if not isinstance(v, list)})
+        said = {k: v for k, v in about.items() if not isinstance(v, list)}
+        if self.kind == "voltages": # by the names of products
+            said["sample_rate_hz"] = said.pop("rate_hz")
+            said["sideband"] = -1 if said.pop("is_lower") and not said["is_complex"] else 1
+        self.attributes = MappingProxyType(said)
         self.dims, self.shape, self.dtype = self._rows.dims, self._rows.shape, self._rows.dtype
         self.ndim = len(self.shape)
         self._start = None
@@ -128,9 +134,8 @@ class Served(Product):
     def _make_axis(self, name, count):
         about = self.attributes  # of time alone: the others are known
         if self.kind == "voltages":
-            return about["first_s"] + np.arange(count) / about["rate_hz"]
+            return about["first_s"] + np.arange(count) / about["sample_rate_hz"]
         return (np.arange(count) + 0.5) * about["step_s"]
 
     weights = coarse_frequency = gaps = property(lambda self: None)
     others = provenance = property(lambda self: {})
-    candidates = property(lambda self: None)

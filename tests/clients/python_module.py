@@ -1,6 +1,7 @@
 """The Python module: its numbers are h5py's own, only what is asked for is read, and jobs run or say why not."""
 import glob
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -50,6 +51,15 @@ with open("job.yaml", "w", encoding="utf-8") as file:
 voltmill.run("job.yaml", sets={"products.0.bits": 16, "run.threads": 1})
 with h5py.File("v.h5") as file:
     ok(file["voltages"].dtype == "i2", "a job from a file, and a key of it set")
+typed = {"input": {"files": pathlib.Path(archive)}, "channelise": {"channels": np.int64(64)},
+         "products": [{"kind": "power", "file": pathlib.Path("typed.h5"), "freq_hz": np.array([0.9e8, 1.1e8])}]}
+equal(voltmill.plan(typed, sets={"channelise.taps": np.int32(4)})["filter_banks"][0]["taps"], 4, "paths, and numbers of numpy, in a job")
+for ranks in 0, -1:
+    try:
+        voltmill.run(job, ranks=ranks)
+        ok(False, f"{ranks} ranks")
+    except ValueError as error:
+        ok("expected 1 or more" in str(error), f"{ranks} ranks", error)
 os.rename("job.yaml", "--job.yaml")
 for ranks in 1, 2:
     os.remove("v.h5")
@@ -120,8 +130,22 @@ with voltmill.open("out/s.h5") as product:
             ok(False, "a wrong index is an error")
         except kind as error:
             ok(True, f"a wrong index is an error: {error}")
+    for wrong, kind, said in ((lambda: product.dm, KeyError, "no axis 'dm', only time, pol, frequency"),
+                              (lambda: product.candidates, KeyError, "no candidates: its kind is spectra"),
+                              (lambda: product.index(frequency="X"), KeyError, "and 108 more"),
+                              (lambda: product.index(frequency=[1e8]), TypeError, "expected a number, or a tuple (low, high)")):
+        try:
+            wrong()
+            ok(False, f"refused in words: {said}")
+        except kind as error:
+            ok(said in str(error), f"refused in words: {said}", error)
     product.close()
     ok("closed" in repr(product), "closed")
+    try:
+        product[0]
+        ok(False, "closed: no numbers")
+    except ValueError as error:
+        equal(str(error), "out/s.h5 is closed", "closed: no numbers")
 
 voltmill.run({"input": job["input"], "channelise": {**job["channelise"], "order": "fft"},
               "products": [{"kind": "spectra", "file": "out/f.h5"}]})
@@ -234,12 +258,18 @@ with open("text.h5", "w", encoding="utf-8") as file:
     file.write("no HDF5\n")
 with h5py.File("other.h5", "w") as file:
     file["x"] = [1]
-for path, kind in (("nowhere.h5", OSError), ("text.h5", OSError), ("other.h5", ValueError)):
+for path, kind, said in (("nowhere.h5", OSError, "nowhere.h5"), ("text.h5", OSError, "text.h5"),
+                         ("other.h5", ValueError, "describe it under input.layout"), ([], ValueError, "no files")):
     try:
         voltmill.open(path)
         ok(False, f"{path} is no product")
     except kind as error:
-        ok(path in str(error), f"{path} is no product", error)
+        ok(said in str(error), f"{path} is no product", error)
+without = subprocess.run([sys.executable, "-c", "import sys; sys.modules['h5py'] = None; sys.argv[1:] = ['provenance', 'out/p.h5', 'crate']\n"
+                          "import runpy; runpy.run_module('voltmill', run_name='__main__')"], capture_output=True, text=True, check=False,
+                         env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "python")})
+ok(without.returncode == 5 and without.stderr.count("\n") == 1 and "python3-h5py" in without.stderr and not os.path.exists("crate"),
+   "commands of the module say that h5py is missing", without.stderr)
 
 # ---- xarray, pictures, installation
 
@@ -278,6 +308,21 @@ else:
                 step = product.seconds[1] - product.seconds[0]
                 close([left, right], [product.seconds[0] - step / 2, product.seconds[-1] + step / 2], 1e-9, "from edge to edge")
             matplotlib.pyplot.close(axes.figure)
+    voltmill.run({key: job[key] for key in ("input", "channelise", "run")} |
+                 {"products": [{"kind": "power", "file": "row.h5", "integrate": 300, "channels": [5, 5]}]})
+    with voltmill.open("row.h5") as product:
+        axes = product.plot()
+        close(axes.get_xlim(), product.seconds[0] + np.array([-0.5, 0.5]) * 300 * 64 / RATE, 1e-9, "a picture of one row: as long as it is")
+        close(sorted(axes.get_ylim()), product.frequency[0] / 1e6 + np.array([-0.5, 0.5]) / 64, 1e-9, "of one channel: as wide as it is")
+    with h5py.File("vis.h5", "w") as file:
+        file.attrs["format"] = b"visibilities"
+        file["Data/visdata"] = np.zeros((2, 3, 1), "c8")
+    with voltmill.open("vis.h5") as product:
+        try:
+            product.plot()
+            ok(False, "visibilities are not drawn")
+        except ValueError as error:
+            ok("pyuvdata" in str(error), "visibilities are not drawn", error)
     shutil.copy("out/p.h5", "signed.h5")
     with h5py.File("signed.h5", "r+") as file:
         file["data"][...] -= np.median(file["data"])

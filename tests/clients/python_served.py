@@ -22,7 +22,7 @@ def equal(found, expected, name):
     ok(found == expected, name, f"found    {found!r}", f"expected {expected!r}")
 
 
-KEYS = [slice(None), 3, -1, slice(5, 9), (slice(None), 1), (Ellipsis, 1), (slice(0, 50, 7), 0, slice(1, 3)), [4, 9, 5], slice(4, 4),
+KEYS = [slice(None), 3, -1, slice(5, 9), (slice(None), 1), (Ellipsis, 1), (slice(0, 50, 7), 0, slice(1, 3)), [4, 9, 5], slice(4, 4), [],
         (slice(None, None, 90), Ellipsis)]
 
 
@@ -61,6 +61,25 @@ with voltmill.open("obs.*.raw") as both, voltmill.open(["obs.0000.raw", "obs.000
     equal(int((~there[:, 0, 0]).sum()), 512, "a lost block is NaN")
     ok(np.array_equal(both[:][there], expected[there]), "volts are those of a copy in HDF5")
     compare("GUPPI RAW", listed, both[:])
+    equal(both[:9, :, []].shape, (9, 2, 0), "no channels")
+    equal([both.attributes[name] for name in ("sample_rate_hz", "sideband")], [voltmill.info("obs.*.raw")["sample_rate_hz"], 1],
+          "rate and sideband by the names of products")
+    if importlib.util.find_spec("matplotlib"):
+        import matplotlib
+        matplotlib.use("Agg")
+        samples = both[:, 0, 0].reshape(-1, 1024)
+        samples = samples[np.isfinite(samples).all(axis=1)]
+        wanted = np.abs(np.fft.fftshift(np.fft.fft(samples * np.hanning(1024)), axes=1)) ** 2
+        mhz, power = both.plot().lines[0].get_data()
+        close(power, 10 * np.log10(wanted.mean(axis=0)), 1e-5, "a picture: without the blocks in which samples are missing")
+        close(mhz, both.frequency[0] / 1e6 + np.arange(-512, 512) / 1024, 1e-9, "over the frequencies of its channel")
+        times = np.arange(8 * 512)
+        for band in 1.0, -1.0:
+            name = f"tone{band:+.0f}.raw"
+            recorders.write_guppi(name, 50 * np.exp(2j * np.pi * 0.25 * times)[None, None, :, None] * np.ones((1, 1, 1, 2)), 8, 512, 0, OBSBW=band)
+            with voltmill.open(name) as tone:
+                mhz, power = tone.plot().lines[0].get_data()
+                close(mhz[np.nanargmax(power)], 1400 + 0.25 * band, 1e-9, f"a tone of bandwidth {band:+} MHz is at its place")
 os.mkdir("lofar")
 name = every.lofar_bf(lambda *names: os.path.join("lofar", *names), random)
 with voltmill.open(os.path.join("lofar", name)) as beam:
