@@ -19,6 +19,7 @@ const char *holds_what(hid_t file)
         const char *words;
     } known[] = {
         {"dedispersed", "contains dedispersed series (--format dat or tim)"},
+        {"candidates", "contains candidates of a search (--format csv, heimdall or fetch)"},
         {"spectra", "contains complex spectra, which no other format keeps"},
         {"voltages", "contains voltages"},
         {"Data/visdata", "contains visibilities (UVH5), which pyuvdata reads and converts"},
@@ -73,31 +74,25 @@ static status_t holds_add_dataset(const struct h5_found *found, void *out, int *
     if (!found->is_new || found->type != H5O_TYPE_DATASET) {
         return STATUS_OK;
     }
-    hid_t dataset = H5Dopen2(found->at, found->name, H5P_DEFAULT);
-    hid_t space = dataset >= 0 ? H5Dget_space(dataset) : -1;
-    hid_t type = dataset >= 0 ? H5Dget_type(dataset) : -1;
+    SCOPED(h5_close_at) hid_t dataset = H5Dopen2(found->at, found->name, H5P_DEFAULT);
+    SCOPED(h5_close_at) hid_t space = dataset >= 0 ? H5Dget_space(dataset) : -1;
+    SCOPED(h5_close_at) hid_t type = dataset >= 0 ? H5Dget_type(dataset) : -1;
     hsize_t dims[H5S_MAX_RANK] = {0};
     int rank = space >= 0 ? H5Sget_simple_extent_dims(space, dims, NULL) : 0;
-    status_t st = text_add_shown(out, "  /%s:", found->path);
-    for (int i = 0; i < rank && st == STATUS_OK; i++) {
-        st = text_add(out, "%s%llu", i ? " x " : " ", (unsigned long long)dims[i]);
+    TRY(text_add_shown(out, "  /%s:", found->path));
+    for (int i = 0; i < rank; i++) {
+        TRY(text_add(out, "%s%llu", i ? " x " : " ", (unsigned long long)dims[i]));
     }
     H5T_class_t class = type >= 0 ? H5Tget_class(type) : H5T_NO_CLASS;
-    if (st == STATUS_OK) {
-        st = text_add(out, " %s %zu bits, %s", rank > 0 ? "of" : "one of",
-                      type >= 0 ? 8 * H5Tget_size(type) : (size_t)0,
-                      class == H5T_INTEGER    ? "integer"
-                      : class == H5T_FLOAT    ? "floating point"
-                      : class == H5T_COMPOUND ? "compound"
-                      : class == H5T_STRING   ? "text"
-                                              : "other");
-    }
-    st = st == STATUS_OK && dataset >= 0 ? holds_add_filters(dataset, out) : st;
-    st = st == STATUS_OK ? text_add(out, "\n") : st;
-    h5_close(type);
-    h5_close(space);
-    h5_close(dataset);
-    return st;
+    TRY(text_add(out, " %s %zu bits, %s", rank > 0 ? "of" : "one of",
+                 type >= 0 ? 8 * H5Tget_size(type) : (size_t)0,
+                 class == H5T_INTEGER    ? "integer"
+                 : class == H5T_FLOAT    ? "floating point"
+                 : class == H5T_COMPOUND ? "compound"
+                 : class == H5T_STRING   ? "text"
+                                         : "other"));
+    TRY(dataset >= 0 ? holds_add_filters(dataset, out) : STATUS_OK);
+    return text_add(out, "\n");
 }
 
 status_t holds_describe(const char *path, struct text *out)

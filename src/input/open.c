@@ -166,8 +166,8 @@ static status_t open_select_find_index(const struct archive *archive, enum axis 
     return REQUIRED(units_parse_u64(text, out) && *out < archive->count[axis], STATUS_USAGE,
                     "input.select: %s is none of the %" PRIu64 " %ss of %s (numbers 0 .. %" PRIu64
                     "%s)",
-                    text, archive->count[axis], axis_name(axis), archive->parts[0].path,
-                    archive->count[axis] - 1, names.data ? names.data : "");
+                    *text ? text : "\"\"", archive->count[axis], axis_name(axis),
+                    archive->parts->path, archive->count[axis] - 1, names.data ? names.data : "");
 }
 
 struct ranked {

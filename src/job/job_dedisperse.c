@@ -268,24 +268,26 @@ static void job_dedisperse_check_list(struct tree *entry, const char *key,
 /* Checks that exactly one of the three forms states the DMs. */
 static void job_dedisperse_check_dms(struct tree *entry, struct mistakes *mistakes)
 {
-    int has_list = tree_count(entry, "dm.list") > 0;
-    int has_step = tree_value(entry, "dm.step") != NULL;
-    int has_end = tree_value(entry, "dm.end") != NULL;
-    int has_tolerance = tree_value(entry, "dm.tolerance") != NULL;
-    int is_linear = has_step || tree_value(entry, "dm.count");
-    int is_tolerant = has_end || has_tolerance || tree_value(entry, "dm.width");
+    /* A key with a mistake counts as given, so that it is reported once. */
+    int has_list = tree_at(entry, "dm.list") != NULL;
+    int has_step = tree_at(entry, "dm.step") != NULL;
+    int has_count = tree_at(entry, "dm.count") != NULL;
+    int has_end = tree_at(entry, "dm.end") != NULL;
+    int has_tolerance = tree_at(entry, "dm.tolerance") != NULL;
+    int is_linear = has_step || has_count;
+    int is_tolerant = has_end || has_tolerance || tree_at(entry, "dm.width");
     double count = tree_number(entry, "dm.count", 0);
     double start = tree_number(entry, "dm.start", 0);
     double end = tree_number(entry, "dm.end", start);
     double last = start + fmax(count - 1, 0) * tree_number(entry, "dm.step", 0);
-    if (has_list + is_linear + is_tolerant != 1 || (has_list && tree_value(entry, "dm.start"))) {
-        mistakes_at(mistakes, entry, "dm",
-                    "expected a list of DMs, or start, step and count, or start, end and "
-                    "tolerance");
-    } else if (is_linear && (count == 0 || (count > 1 && !has_step))) {
-        mistakes_at(mistakes, entry, "dm", "expected start, step and count");
-    } else if (is_tolerant && !(has_end && has_tolerance)) {
-        mistakes_at(mistakes, entry, "dm", "expected start, end and tolerance");
+    const char *expected =
+        has_list + is_linear + is_tolerant != 1 || (has_list && tree_at(entry, "dm.start"))
+            ? "a list of DMs, or start, step and count, or start, end and tolerance"
+        : is_linear && !(has_count && (has_step || count == 1)) ? "start, step and count"
+        : is_tolerant && !(has_end && has_tolerance)            ? "start, end and tolerance"
+                                                                : NULL;
+    if (expected) {
+        mistakes_at(mistakes, entry, "dm", "expected %s", expected);
     }
     mistakes_if(is_linear && last > JOB_MOST_DM * (1 + 1e-9), mistakes, entry, "dm.count",
                 "is %.0f, which goes up to a DM of %.12g, expected at most %d", count, last,

@@ -83,8 +83,7 @@ static void job_product_check_flag(struct tree *product, struct mistakes *mistak
     if (!flag) {
         return;
     }
-    mistakes_if(!tree_value(flag, "kurtosis") && !tree_value(flag, "mask") &&
-                    !tree_list(flag, "channels"),
+    mistakes_if(!tree_at(flag, "kurtosis") && !tree_at(flag, "mask") && !tree_at(flag, "channels"),
                 mistakes, product, "flag", "expected kurtosis, mask or channels in it");
     for (size_t i = 0; (entry = tree_entry(flag, "channels", i)); i++) {
         mistakes_if_descends(mistakes, tree_at(entry, "range"), entry);

@@ -95,6 +95,9 @@ bad() {
 dm() { bad "$1" 2 "$2" "dedisperse.0.dm=$3"; }
 
 # --- DMs
+for dms in '{start: 0, step: 0, count: 3}' '{start: 0, step: 1, count: 0}' '{end: 9, tolerance: 1}' '[]'; do
+    dm "one mistake of $dms" '^error: --set dedisperse\.0\.dm=.*: dedisperse\.0\.dm\.[a-z]*: (is|has) [01]' "$dms"
+done
 dm "a negative DM" 'dm\.start: is -1, expected a number from 0 to 1000000' '{start: -1, step: 1, count: 3}'
 dm "a negative step" 'dm\.step: is -1, expected' '{start: 10, step: -1, count: 3}'
 dm "a step of 0" 'dm\.step: is 0, expected' '{start: 10, step: 0, count: 3}'

@@ -18,6 +18,12 @@ with h5py.File("endless.h5", "w") as f:
     data = f.create_dataset("voltages", (1 << 57, 1, 1), "i1")
     data.attrs.update({"axes": np.bytes_("time,pol,chan"), "domain": np.bytes_("real"), "sideband": 1,
                        "sample_rate_hz": 16e6})
+native("many-stations.h5", noise((4096, 2, 2, 2)), axes="time,station,pol,reim",
+       scales={"station": np.array(["S0", "S1"], dtype=text), "pol": np.array(["X", "Y"], dtype=text)})
+for kind in "dedispersed", "candidates", "visibilities":
+    with h5py.File(kind + ".h5", "w") as f:
+        f.attrs["format"] = np.bytes_(kind)
+        f[kind] = np.zeros(3)
 np.savetxt("window.txt", np.ones(64))
 np.savetxt("short.txt", np.ones(63))
 np.savetxt("long.txt", np.ones(65))
@@ -214,7 +220,17 @@ bad "unknown station" 2 'CS001 is none of the 1 stations of a\.h5 \(numbers 0 \.
 bad "polarisation beyond the last" 2 '2 is none of the 2 pols' input.select.pols=2
 bad "polarisation twice" 2 'names pol X twice' 'input.select.pols=[X, X]'
 bad "polarisation twice, by name and number" 2 'names pol 0 twice' 'input.select.pols=[X, 0]'
+bad "a range of no polarisations" 2 'input\.select: "" is none of the 2 pols' input.select.pols=..
 bad "no polarisation" 2 'input\.select\.pols: has 0 entries' 'input.select.pols=[]'
+
+for kind in dedispersed candidates visibilities; do
+    bad "a product for an archive: $kind" 4 "^error: $kind\.h5 is a product of kind $kind, expected voltages" input.files=$kind.h5
+done
+fails "a picture of the levels of candidates" 4 'candidates\.h5 is a product of kind candidates' "$voltmill" look candidates.h5
+bad "files of two observations" 4 'their axes differ, \[time\].*, pol X Y and station S0 S1, pol X Y$' \
+    'input.files=[a.h5, many-stations.h5]'
+bad "a wrong flag is one mistake" 2 '^error: --set .*: products\.0\.flag\.kurtosis: is -3' \
+    'products=[{kind: power, file: out.h5, integrate: 16, flag: {kurtosis: -3, spectra: 16}}]'
 
 # --- the file itself
 for set in channelise.channels=7 channelise.taps=257 channelise.window=kaiser:-1 nonsense \

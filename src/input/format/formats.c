@@ -64,10 +64,7 @@ static const struct unread_row unread_rows[] = {
      "is a capture of a network (pcapng): extract the payload of its packets first"},
     {0, BYTES("\x1f\x8b"), "is compressed with gzip: uncompress it first (gunzip)"},
     {0, BYTES("BZh"), "is compressed with bzip2: uncompress it first (bunzip2)"},
-    {0,
-     BYTES("\xfd"
-           "7zXZ"),
-     "is compressed with xz: uncompress it first (unxz)"},
+    {0, BYTES("\3757zXZ"), "is compressed with xz: uncompress it first (unxz)"},
     {0, BYTES("\x28\xb5\x2f\xfd"), "is compressed with zstd: uncompress it first (unzstd)"},
     {0, BYTES("\x04\x22\x4d\x18"), "is compressed with lz4: uncompress it first (unlz4)"},
     {0, BYTES("PK\3\4"), "is a zip archive: unpack it first (unzip)"},
@@ -430,6 +427,10 @@ status_t formats_open(const struct format_input *input, struct archive **out)
 {
     const struct format *format = &described_format;
     SCOPED(text_free) struct text expected = {0};
+    SCOPED(h5_close_at) hid_t file = -1;
+    SCOPED(free_at) char *kind = NULL;
+    enum product_kind known = PRODUCT_POWER;
+    int has_kind = 0;
     for (size_t i = 0; i < input->npaths; i++) {
         apart_at("%s", input->paths[i]);
         TRY(mark_refuse(-1, input->paths[i]));
@@ -443,12 +444,15 @@ status_t formats_open(const struct format_input *input, struct archive **out)
             "voltages, input.layout describes them",
             input->paths[0], format->title);
     if (!format) {
+        TRY(h5_open_cut_file(input->paths[0], &file));
+        TRY(h5_find_text(file, input->paths[0], "format", &kind, &has_kind));
+        REQUIRE(!has_kind || !product_kind_named(kind, &known), STATUS_DATA,
+                "%s is a product of kind %s, expected voltages", input->paths[0], kind);
         TRY(formats_add_names(&expected));
-        return report_fail(
-            STATUS_DATA,
-            "%s is not %s, nor of another known format (%s): describe it under input.layout, see "
-            "docs/archives.md",
-            input->paths[0], NATIVE_EXPECTED, expected.data);
+        return report_fail(STATUS_DATA,
+                           "%s is not %s, nor of another known format (%s): describe it under "
+                           "input.layout, see docs/archives.md",
+                           input->paths[0], NATIVE_EXPECTED, expected.data);
     }
     REQUIRE(!input->layout->has_dropped || format == &guppi_format, STATUS_USAGE,
             "input.layout.dropped is of GUPPI RAW, whose headers count lost packets, but %s is not",

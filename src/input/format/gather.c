@@ -146,7 +146,8 @@ static status_t join_describe_names(const struct archive *archive, struct text *
     for (int i = 0; i < STREAM_AXES; i++) {
         enum axis axis = archive_stream_axes[i];
         uint64_t count = archive->names[axis] ? archive->count[axis] : 0;
-        TRY(text_add(out, "%s%s", count > 0 ? axis_name(axis) : "", count > MOST ? " ..." : ""));
+        TRY(text_add(out, "%s%s%s", count > 0 && out->length > 0 ? ", " : "",
+                     count > 0 ? axis_name(axis) : "", count > MOST ? " ..." : ""));
         for (uint64_t k = 0; k < count && count <= MOST; k++) {
             TRY(text_add(out, " %s", archive->names[axis][k]));
         }
