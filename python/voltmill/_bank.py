@@ -150,7 +150,8 @@ class Grid:
         kept = np.sort(hz[inside])
         steps = np.diff(kept)
         steps = steps[steps > 1e-12 * max(abs(kept[0]), abs(kept[-1]))]
-        step = steps.min() if len(steps) else abs(bank.channel_hz) or 1.0
+        # Spectra do not state it: a channel is as wide as they are frequent.
+        step = steps.min() if len(steps) else abs(bank.channel_hz) or 1 / bank.step
         cells = int(min(round((kept[-1] - kept[0]) / step) + 1, 10 ** 15))
         group = -(-cells // most)
         self.count, self.step = -(-cells // group), step * group

@@ -93,7 +93,7 @@ def _bank(product, key):
     data = Sheet(time.stop - time.start, 1, band.stop - band.start, read)
     return Bank(product.path, data, frequency[band], step,
                 origin=float(seconds[time.start]) - step / 2,
-                channel_hz=_step(frequency, 1e6 * product.attributes.get("foff", 1e-6)), names=[None], types=[None], powers=[True])
+                channel_hz=_step(frequency, 1e6 * product.attributes.get("foff", 0)), names=[None], types=[None], powers=[True])
 
 
 def _series(product, key):

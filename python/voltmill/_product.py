@@ -92,6 +92,8 @@ class Product:
     def __init__(self, path: str) -> None:
         self.path = os.fspath(path)
         _refuse_unfinished(self.path)
+        if not os.path.exists(self.path) and os.path.exists(self.path + ".part"):
+            raise FileNotFoundError(f"{self.path} is not complete, there is only {os.path.basename(self.path)}.part")
         try:
             self._file = h5py.File(self.path, "r")
         except OSError as error:

@@ -265,6 +265,14 @@ for path, kind, said in (("nowhere.h5", OSError, "nowhere.h5"), ("text.h5", OSEr
         ok(False, f"{path} is no product")
     except kind as error:
         ok(said in str(error), f"{path} is no product", error)
+with open("begun.h5.part", "wb") as file:
+    file.write(b"\211VMPARTr" + bytes(100))
+for path in "begun.h5", "begun.h5.part":
+    try:
+        voltmill.open(path)
+        ok(False, f"{path} is not complete")
+    except OSError as error:
+        ok(f"{path} is not complete" in str(error), f"{path} is not complete", error)
 without = subprocess.run([sys.executable, "-c", "import sys; sys.modules['h5py'] = None; sys.argv[1:] = ['provenance', 'out/p.h5', 'crate']\n"
                           "import runpy; runpy.run_module('voltmill', run_name='__main__')"], capture_output=True, text=True, check=False,
                          env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "python")})
@@ -314,6 +322,10 @@ else:
         axes = product.plot()
         close(axes.get_xlim(), product.seconds[0] + np.array([-0.5, 0.5]) * 300 * 64 / RATE, 1e-9, "a picture of one row: as long as it is")
         close(sorted(axes.get_ylim()), product.frequency[0] / 1e6 + np.array([-0.5, 0.5]) / 64, 1e-9, "of one channel: as wide as it is")
+    voltmill.run({key: job[key] for key in ("input", "channelise", "run")} |
+                 {"products": [{"kind": "spectra", "file": "line.h5", "channels": [5, 5]}]})
+    with voltmill.open("line.h5") as product:
+        close(sorted(product.plot().get_ylim()), product.frequency[0] / 1e6 + np.array([-0.5, 0.5]) / 64, 1e-9, "spectra of one channel, too")
     with h5py.File("vis.h5", "w") as file:
         file.attrs["format"] = b"visibilities"
         file["Data/visdata"] = np.zeros((2, 3, 1), "c8")
