@@ -303,7 +303,7 @@ void json_product(struct json *json, const struct product *product,
     } else if (product->kind == PRODUCT_CANDIDATES) {
         json_u64(json, "candidates", product->candidates);
         json_u64(json, "dms", product->rows);
-        json_u64(json, "cells", product->frequencies);
+        json_u64(json, "times", product->frequencies);
     } else if (product->kind == PRODUCT_VOLTAGES) {
         json_voltages(json, product);
     } else {

@@ -13,7 +13,10 @@ json() {
 import json, math, sys
 def no(word):
     raise ValueError(word)
-j = json.loads(open(sys.argv[1], "rb").read().decode("utf-8"), parse_constant=no)
+def once(members):
+    keys = [key for key, _ in members]
+    return no(f"a key twice: {keys}") if len(set(keys)) < len(keys) else dict(members)
+j = json.loads(open(sys.argv[1], "rb").read().decode("utf-8"), parse_constant=no, object_pairs_hook=once)
 def near(a, b):
     return math.isclose(a, b, rel_tol=1e-15)
 if not eval("(" + sys.argv[2] + ")"):
@@ -35,6 +38,9 @@ native("obs.h5", x, axes="time,pol,chan,reim",
                  PROJECT=np.int64(2**60 + 1), RUN=np.uint64(2**64 - 5), STATION_POSITION=np.array([3826577.066, 461022.948, np.nan]), STATION_POSITION_UNIT="m", STATION_POSITION_FRAME="ITRF", seconds=np.float64(0.1)),
        attrs=dict(sideband=np.int32(-1), scale=0.1),
        scales=dict(freq_hz=np.array([1.2e9, 1.1e9, 1.3e9]), gaps=np.array([[100, 50]], "u8"), pol=np.array([b"L", b"R"])))
+with h5py.File("long.h5", "w") as f:
+    f["data"] = rng.normal(100, 9, (640, 1, 8)).astype("f4")
+    f["data"].attrs.update(fch1=1400.0, foff=-1.0, tsamp=1e-3, tstart=60000.0, nchans=8)
 with h5py.File("plain.h5", "w") as f:
     f["x"] = np.arange(100, dtype="i2")
 PYTHON
@@ -79,6 +85,8 @@ json "plan of what is there" 'j["complete"] == ["new/s.h5", "new/p.h5", "d.h5"] 
 json "info of power" 'j["kind"] == "product" and j["product"] == "power" and j["rows"] == 74 and j["basis"] == "circular" and j["pol_type"] == "AABB" and j["feed"] is None and
     j["ra_deg"] == 83.63321 and j["integrate"] == 5 and near(j["time_step_s"], 8e-5) and j["telescope"] == "T\ufffd\ufffdl"' \
     "$voltmill" info --json new/p.h5
+"$voltmill" run --set input.files=long.h5 --set 'dedisperse={dm: [0, 1e-4], search: {file: found.h5, widths: 2}}' >output 2>&1 || note <output
+json "info of a search" 'j["product"] == "candidates" and j["dms"] == 2 and j["times"] == 10 and j["cells"] == 0' "$voltmill" info --json found.h5
 json "info of series" 'j["product"] == "dedispersed" and j["dm_pc_cm3"] == [0, 0.001, 0.002] and j["basis"] is None' "$voltmill" info --json d.h5
 json "status" 'j == {"file": "new/p.h5", "state": "complete", "rows": 74, "bytes": '"$(stat -c %s new/p.h5)"', "crcs": j["crcs"],
     "rows_of_a_crc": j["rows_of_a_crc"]} and j["crcs"] > 0' "$voltmill" status --json new/p.h5
