@@ -37,7 +37,8 @@ def main(words):
               f"python3-{missing}; VOLTMILL_PYTHON names another Python)", file=sys.stderr)
         return 5
     except (KeyError, OSError, RuntimeError, ValueError) as error:
-        print(f"error: {arguments[0]}: {error}", file=sys.stderr)
+        path, why = getattr(error, "filename", None), getattr(error, "strerror", None)
+        print(f"error: {path}: {why}" if path and why else f"error: {arguments[0]}: {error}", file=sys.stderr)
         return 4
     return 0
 

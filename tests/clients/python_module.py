@@ -273,6 +273,10 @@ for path in "begun.h5", "begun.h5.part":
         ok(False, f"{path} is not complete")
     except OSError as error:
         ok(f"{path} is not complete" in str(error), f"{path} is not complete", error)
+os.mkdir("crate-there")
+there = subprocess.run([sys.executable, "-m", "voltmill", "provenance", "out/p.h5", "crate-there"], capture_output=True, text=True, check=False,
+                       env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "python")})
+equal((there.returncode, there.stderr), (4, "error: crate-there: File exists\n"), "a folder of provenance that is there")
 without = subprocess.run([sys.executable, "-c", "import sys; sys.modules['h5py'] = None; sys.argv[1:] = ['provenance', 'out/p.h5', 'crate']\n"
                           "import runpy; runpy.run_module('voltmill', run_name='__main__')"], capture_output=True, text=True, check=False,
                          env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "python")})
