@@ -83,6 +83,7 @@ series("void", np.zeros((0, 10), "f4"), ())
 series("dmless", dm=None)
 series("dms", dm=(1.0, 2.0))
 series("twice", dm=(1.0, 1.0, 3.0))
+series("near", dm=(1.11, 1.115, 3.0))
 series("nan-dm", dm=(1.0, np.nan, 3.0))
 series("text-tstart", tstart="today")
 series("negative", nchans=-5)
@@ -170,6 +171,9 @@ fails "no series" 4 '0 DMs of 10' "${dat[@]}" --dm 2 void.h5
 fails "no DMs" 4 'dm cannot be opened' "${dat[@]}" --dm 2 dmless.h5
 fails "other DMs" 4 '3 series, but 2 DMs' "${dat[@]}" --dm 2 dms.h5
 fails "a DM twice" 4 'a DM twice' "${dat[@]}" --dms 0..9 twice.h5
+runs "DMs that two decimals do not tell apart, though 1.115 * 100 rounds up" "${dat[@]}" --dm 1.11,1.115 near.h5
+same "have three" "near_DM1.110.dat near_DM1.115.dat" "$(echo near_*.dat)"
+rm -f near_*
 fails "a DM that is NaN" 4 'DM 1 is no number' "${dat[@]}" --dm 2 nan-dm.h5
 fails "tstart is text" 4 'tstart is not a number' "${dat[@]}" --dm 2 text-tstart.h5
 fails "a negative number of channels" 4 'nchans = -5' "${dat[@]}" --dm 2 negative.h5

@@ -237,9 +237,14 @@ static status_t series_choose_dms(struct choice *choice)
     return STATUS_OK;
 }
 
-static double series_rounded(double dm, int decimals)
+/* Returns whether two DMs are written alike: their binary values decide, not the decimals. */
+static int series_is_same_name(double a, double b, int decimals)
 {
-    return rint(dm * pow(10, decimals));
+    enum { DIGITS = 340 /* of the largest double, and its decimals */ };
+    char names[2][DIGITS];
+    snprintf(names[0], DIGITS, "%.*f", decimals, a);
+    snprintf(names[1], DIGITS, "%.*f", decimals, b);
+    return strcmp(names[0], names[1]) == 0;
 }
 
 /* Chooses the decimals of DMs in names: two, or as many as distinguish the DMs. */
@@ -254,8 +259,8 @@ static status_t series_choose_decimals(struct choice *choice)
     qsort(sorted, (size_t)choice->ndms, sizeof *sorted, compare_f64);
     choice->decimals = 2;
     for (uint64_t i = 1; i < choice->ndms; i++) {
-        while (choice->decimals <= MOST && series_rounded(sorted[i], choice->decimals) ==
-                                               series_rounded(sorted[i - 1], choice->decimals)) {
+        while (choice->decimals <= MOST &&
+               series_is_same_name(sorted[i], sorted[i - 1], choice->decimals)) {
             choice->decimals++;
         }
     }
