@@ -611,6 +611,7 @@ static status_t weights_sum_beam(weights_t *weights, uint32_t beam, uint32_t lin
     for (uint32_t i = 0; i < spec->stations; i++) {
         active += !factors || factors[2 * i] != 0;
     }
+    uint32_t left = active; /* after the one at hand: rounded so that whole losses sum to one */
     *is_less = 0;
     memset(weights->sums[0], 0, (size_t)count * sizeof *weights->sums[0]);
     memset(weights->sums[1], 0, (size_t)count * sizeof *weights->sums[1]);
@@ -618,10 +619,11 @@ static status_t weights_sum_beam(weights_t *weights, uint32_t beam, uint32_t lin
         const uint32_t a = i * spec->pols * spec->coarse + line;
         int loses = 0;
         if (!factors || factors[2 * i] != 0) {
+            left--;
             TRY(weights_lose_both(weights, a, is_joint ? a + spec->coarse : a, &loses));
         }
         for (uint64_t k = 0; k < 2 * count && loses; k++) {
-            weights->sums[k % 2][k / 2] += weights->lost[k % 2][k / 2] / active;
+            weights->sums[k % 2][k / 2] += (weights->lost[k % 2][k / 2] + left) / active;
         }
         *is_less |= loses;
     }

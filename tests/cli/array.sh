@@ -73,6 +73,21 @@ for filter in '' 'filter: {coefficients: one.txt}'; do
         "$(sed -n 's/^warning: beam.h5: \([0-9,]*\) values are infinite.*/\1/p' output)"
 done
 
+# A hundred losses of everything are the loss of everything.
+{ sed '/^stations/q' array.yaml && for i in {1..100}; do echo "  - {name: s$i, enu_m: [$i, 0, 0]}"; done; } >many.yaml
+printf '%s\n' 'file: many.h5' 'samples: 4096' 'streams: {stations: 100}' 'bits: 8' 'sample_rate_hz: 1e6' \
+    'freq_hz: 1.4e9' 'noise: 3' 'gaps: [{first: 1024, count: 1024}]' 'array: {file: many.yaml}' >many-obs.yaml
+printf '%s\n' 'input: {files: many.h5}' 'array: {table: many.yaml, centre: {ra_deg: 84, dec_deg: 22}}' \
+    'beams: [{ra_deg: 84, dec_deg: 22}]' 'channelise: {channels: 64, taps: 1, backend: cpu}' \
+    'products: [{kind: power, file: many-beam.h5, integrate: 8, min_weight: 0}]' >many-beam.yaml
+runs "an array of 100 stations, with a gap" "$voltmill" synth many-obs.yaml
+runs "its beam" "$voltmill" run many-beam.yaml
+same "is NaN with weight 0 where all of them have a gap" "[0.] True" "$(warm -c '
+import h5py
+import numpy as np
+with h5py.File("many-beam.h5") as file:
+    print(file["weights"][2].ravel(), np.isnan(file["data"][2]).all())')"
+
 runs "two stations are copied" "$voltmill" import -o copy.h5 one.h5 --set input.select.stations='[c, a]'
 same "with their positions" "True True" "$(warm -c '
 import h5py
