@@ -467,16 +467,16 @@ static uint64_t tone_sample(double number)
 static void tone_find_stay(const struct synth_spec *spec, const struct synth_tone *tone,
                            uint32_t chan, uint64_t *first, uint64_t *end)
 {
+    const double low_hz = tone_edge_hz(spec, chan);
+    const double high_hz = tone_edge_hz(spec, (uint64_t)chan + 1);
     if (tone->drift_hz_per_s == 0) {
-        const double half_hz = spec->sample_rate_hz / (spec->is_complex ? 2 : 4);
-        const double offset_hz = tone->freq_hz - synth_spec_chan_hz(spec, chan);
         *first = 0;
-        *end = offset_hz >= -half_hz && offset_hz < half_hz ? UINT64_MAX : 0;
+        *end = tone->freq_hz >= low_hz && tone->freq_hz < high_hz ? UINT64_MAX : 0;
         return;
     }
     const double scale = spec->sample_rate_hz / tone->drift_hz_per_s;
-    const double low = (tone_edge_hz(spec, chan) - tone->freq_hz) * scale;
-    const double high = (tone_edge_hz(spec, (uint64_t)chan + 1) - tone->freq_hz) * scale;
+    const double low = (low_hz - tone->freq_hz) * scale;
+    const double high = (high_hz - tone->freq_hz) * scale;
     *first = tone_sample(scale > 0 ? ceil(low) : floor(high) + 1);
     *end = tone_sample(scale > 0 ? ceil(high) : floor(low) + 1);
 }

@@ -146,10 +146,10 @@ static void synth_check_band(const struct synth_spec *spec, struct tree *root,
         struct tree *tone = tones->child[i];
         double freq = tree_number(tone, "freq_hz", low);
         double last = freq + tree_number(tone, "drift_hz_per_s", 0) * seconds;
-        mistakes_if(fmax(freq, last) < low || fmin(freq, last) > high, mistakes, tone, "freq_hz",
-                    freq == last ? "is %.15g, outside of the band from %.15g to %.15g"
-                                 : "is %.15g, outside of the band from %.15g to %.15g, which its "
-                                   "drift does not lead into",
+        mistakes_if(fmax(freq, last) < low || fmin(freq, last) >= high, mistakes, tone, "freq_hz",
+                    freq == last ? "is %.15g, outside of the band from %.15g to below %.15g"
+                                 : "is %.15g, outside of the band from %.15g to below %.15g, which "
+                                   "its drift does not lead into",
                     freq, low, high);
     }
     for (size_t i = 0; bursts && i < bursts->nchildren && low <= 0; i++) {

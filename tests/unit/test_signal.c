@@ -296,10 +296,9 @@ static void test_tone_phase(void **state)
     }
 }
 
-static double peak_of(int is_complex, uint32_t chan, double freq_hz)
+static double peak_in(struct synth_spec spec, uint32_t chan, double freq_hz)
 {
     enum { COUNT = 300 };
-    struct synth_spec spec = quiet_spec(is_complex);
     struct synth_tone tone = {.freq_hz = freq_hz, .amplitude = 1};
     spec.tones = &tone;
     spec.ntones = 1;
@@ -310,6 +309,11 @@ static double peak_of(int is_complex, uint32_t chan, double freq_hz)
     }
     free(x);
     return peak;
+}
+
+static double peak_of(int is_complex, uint32_t chan, double freq_hz)
+{
+    return peak_in(quiet_spec(is_complex), chan, freq_hz);
 }
 
 /* A channel holds its lower edge, not its upper one: a tone shows in exactly one of neighbours. */
@@ -323,6 +327,13 @@ static void test_tone_band(void **state)
         assert_true(peak_of(is_complex, 1, 300.499999e6) == 0);
         assert_true(peak_of(is_complex, 0, 300.499999e6) > 0.99);
         assert_true(peak_of(is_complex, 1, 0) == 0);
+        /* Centres of channels that are rounded differently than their common edge. */
+        struct synth_spec thirds = quiet_spec(is_complex);
+        thirds.chans = 2;
+        thirds.freq_hz = 1.4e9;
+        thirds.sample_rate_hz = (is_complex ? 1e6 : 2e6) / 3;
+        assert_true(peak_in(thirds, 0, 1.4e9) == 0);
+        assert_true(peak_in(thirds, 1, 1.4e9) > 0.99);
     }
 }
 

@@ -94,7 +94,7 @@ static void every_key(void **state)
                                "noise: 12.5\n"
                                "tones:\n"
                                "- {freq_hz: 99e6, amplitude: 3}\n"
-                               "- {freq_hz: 104e6, amplitude: 2, phase: -0.25}\n"
+                               "- {freq_hz: 103e6, amplitude: 2, phase: -0.25}\n"
                                "pulsar: {period: 0.033, dm: 56.8, amplitude: 4, phase: 0.5}\n"
                                "sideband: -1\n"
                                "burst:\n"
@@ -217,12 +217,16 @@ static void wrong_together(void **state)
             "s.yaml:2: samples: makes too much with these streams, expected at most 2^31 streams "
             "and 2^60 samples in all of them");
     set_refused("tones={freq_hz: 1.4006e9, amplitude: 1}",
-                "tones.freq_hz: is 1400600000, outside of the band from 1399500000 to 1400500000");
+                "tones.freq_hz: is 1400600000, outside of the band from 1399500000 to below "
+                "1400500000");
+    set_refused("tones={freq_hz: 1.4005e9, amplitude: 1}", /* of no channel */
+                "tones.freq_hz: is 1400500000, outside of the band from 1399500000 to below "
+                "1400500000");
     refused(SMALL "domain: real\ntones:\n- {freq_hz: 1.4003e9, amplitude: 1}\n",
             "s.yaml:8: tones.0.freq_hz: is 1400300000, outside of the band from 1399750000 to "
-            "1400250000");
+            "below 1400250000");
     static const char *const wide[] = {"streams.chans=2",
-                                       "tones.0={freq_hz: 1.401e9, amplitude: 1}"};
+                                       "tones.0={freq_hz: 1.4009e9, amplitude: 1}"};
     synth_spec_destroy(accepted(SMALL, wide, 2));
     refused("file: a\nsamples: 9\nbits: 8\nsample_rate_hz: 10\nfreq_hz: 5\n"
             "pulsar: {period: 1, amplitude: 1, dm: 1}\n",
@@ -272,7 +276,7 @@ static void polarised(void **state)
                                         "streams.pols says");
     refused(SMALL "tones: [{freq_hz: 1.3e9, amplitude: 1, drift_hz_per_s: 1e7}]\n",
             "s.yaml:6: tones.0.freq_hz: is 1300000000, outside of the band from 1399500000 to "
-            "1400500000, which its drift does not lead into");
+            "below 1400500000, which its drift does not lead into");
 }
 
 static void sources(void **state)
