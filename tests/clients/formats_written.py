@@ -281,6 +281,13 @@ filling = len(rows) * table["NSBLK"] - len(data)
 ok(len(rows) > 1 and 0 < filling < 8, f"{len(rows)} subints of {table['NSBLK']}, {filling} spectra fill the last")
 close(rows["DATA"].reshape(-1, 8)[-1], data[-(table["NSBLK"] - filling):, 0].astype("f8").mean(axis=0), 1e-5,
       "they are the means of its channels")
+data[-1000:-1, 0, 2] = np.nan
+with h5py.File(scratch("prime.h5"), "r+") as file:
+    file["data"][...] = data
+voltmill("export", "--format", "psrfits", "-o", "prime-nan.fits", "prime.h5")
+last = data[-(table["NSBLK"] - filling):, 0].astype("f8")
+close(read_psrfits(scratch("prime-nan.fits"))[2]["DATA"].reshape(-1, 8)[-1], np.nanmean(last, axis=0), 1e-5,
+      "of those that are no NaN")
 said = voltmill("info", "prime.fits")
 ok("10,007" in said, "voltmill counts the spectra without them", said)
 

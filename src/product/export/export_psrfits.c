@@ -538,8 +538,18 @@ static double psrfits_number(uint32_t bits, const uint8_t *data, uint64_t i)
     return isfinite(value) ? (double)value : 0;
 }
 
-/* Filling in the place of missing spectra: each channel's mean over those that are.
- */
+/* Returns how many numbers of channel i the sum is of: floats may be NaN. */
+static uint64_t psrfits_count(const struct psrfits_piece *piece, uint64_t at_if, uint64_t i)
+{
+    const float *values = (const float *)(const void *)piece->data + at_if * piece->chans + i;
+    uint64_t count = piece->form->bits < 32 ? piece->rows : 0;
+    for (uint64_t row = 0; row < piece->rows && piece->form->bits == 32; row++) {
+        count += isfinite(values[row * piece->form->nifs * piece->chans]) != 0;
+    }
+    return max_u64(count, 1);
+}
+
+/* Filling in the place of missing spectra: each channel's mean over those that are. */
 static void psrfits_make_filler(const struct psrfits_piece *piece, uint64_t at_if)
 {
     uint32_t bits = piece->form->bits;
@@ -554,7 +564,7 @@ static void psrfits_make_filler(const struct psrfits_piece *piece, uint64_t at_i
         }
     }
     for (uint64_t i = 0; i < piece->chans; i++) {
-        psrfits_set_number(bits, out, i, sums[i] / (double)piece->rows);
+        psrfits_set_number(bits, out, i, sums[i] / (double)psrfits_count(piece, at_if, i));
     }
 }
 
