@@ -633,7 +633,8 @@ void describe_lines(const char *indent, const char *text)
 
 static const char *fbh5_kind(const struct fbh5 *fbh5)
 {
-    int is_float = fbh5_bits(fbh5) >= 32 || fbh5->number == FBH5_FLOAT16;
+    int is_float =
+        fbh5_bits(fbh5) >= 32 || fbh5->number == FBH5_FLOAT16 || fbh5->number == FBH5_SHORT;
     int is_signed = fbh5->table.is_signed != fbh5->table.is_moved || fbh5->number == FBH5_I8 ||
                     fbh5->number == FBH5_I16;
     return is_float ? "floating point" : is_signed ? "signed" : "unsigned";

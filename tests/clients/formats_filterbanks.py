@@ -319,6 +319,23 @@ def fbh5_numbers():
     found = np.frombuffer(open(scratch("special.fil"), "rb").read()[-128:], "<f4").reshape(4, 8)
     ok(np.array_equal(found, special.astype("f4"), equal_nan=True) and np.array_equal(np.signbit(found[0]), np.signbit(special[0])),
        "FBH5: halves become floats exactly", found)
+    kind = h5py.h5t.IEEE_F32LE.copy()  # made bfloat16: sign at 15, 8 bits of exponent, 7 of mantissa
+    kind.set_fields(15, 7, 8, 0, 7)
+    kind.set_size(2)
+    for order in h5py.h5t.ORDER_LE, h5py.h5t.ORDER_BE:
+        kind.set_order(order)
+        wide = np.array([[0, -0.0, 1e5, -3e30, 1e-30, 1.5, np.inf, np.nan]], "f4").repeat(4, 0)
+        wide = (wide.view("u4") & 0xffff0000).view("f4")
+        path = write_fbh5(scratch("wide.h5"), wide, nbits=16)
+        with h5py.File(path, "r+") as file:
+            words = dict(file["data"].attrs)
+            del file["data"]
+            h5py.h5d.create(file.id, b"data", kind, h5py.h5s.create_simple(wide.shape)).write(h5py.h5s.ALL, h5py.h5s.ALL, wide)
+            file["data"].attrs.update(words)
+        same(assumed(path), [], "FBH5, bfloat16: nothing is assumed")
+        voltmill("export", "--format", "fil", "--force", "-o", scratch("wide.fil"), path)
+        found = np.frombuffer(open(scratch("wide.fil"), "rb").read()[-128:], "<f4").reshape(4, 8)
+        ok(np.array_equal(found, wide, equal_nan=True), "FBH5: bfloat16 becomes floats exactly", found)
 
 
 def fbh5_root(values):

@@ -5,6 +5,7 @@
 #include "base/terms.h"
 #include "input/about.h"
 #include "input/fbh5/fbh5.h"
+#include "input/format/dataset.h"
 #include "input/format/formats.h"
 #include "input/hdf5/links.h"
 #include "input/hdf5/stored.h"
@@ -260,7 +261,8 @@ static status_t fbh5_read_type(hid_t type, struct fbh5 *fbh5)
     int is_signed = class == H5T_INTEGER && H5Tget_sign(type) != H5T_SGN_NONE;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (known[i].class == class && known[i].is_signed == is_signed && known[i].bytes == bytes) {
-            fbh5->number = known[i].number;
+            int is_short = known[i].number == FBH5_FLOAT16 && !dataset_is_half(type);
+            fbh5->number = is_short ? FBH5_SHORT : known[i].number;
             fbh5->sample_bytes = known[i].sample_bytes;
             return STATUS_OK;
         }

@@ -44,8 +44,9 @@ struct fbh5_steps {
     uint64_t scales, scale_offset, offset_offset;
 };
 
-/* Numbers of /data: those that are handed out as they are stored, and others. */
-enum { FBH5_PLAIN, FBH5_I8, FBH5_I16, FBH5_FLOAT16, FBH5_FLOAT64 };
+/* Numbers of /data: those that are handed out as they are stored, and others. FBH5_SHORT: floats of
+ * 16 bits that are no halves, such as bfloat16, whose range is that of 32 bits. */
+enum { FBH5_PLAIN, FBH5_I8, FBH5_I16, FBH5_FLOAT16, FBH5_SHORT, FBH5_FLOAT64 };
 
 /* Channels of a filterbank: a fine band of GBT has 308 x 2^20. Delays are made of fewer. */
 enum { FBH5_MOST_CHANNELS = 1 << 30, FBH5_MOST_DISPERSED = 1 << 24 };

@@ -107,6 +107,7 @@ uint32_t fbh5_stored_bytes(const struct fbh5 *fbh5)
 uint32_t fbh5_bits(const struct fbh5 *fbh5)
 {
     return fbh5->table.bits > 0           ? fbh5->table.bits
+           : fbh5->number == FBH5_SHORT   ? 16
            : fbh5->number == FBH5_FLOAT64 ? 64
                                           : 8 * fbh5_stored_bytes(fbh5);
 }

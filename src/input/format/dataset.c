@@ -72,8 +72,7 @@ static status_t dataset_read_packed_type(hid_t type, const char *where,
     return STATUS_OK;
 }
 
-/* Returns whether a type is IEEE 754 binary16, in either order of bytes. */
-static int dataset_is_half(hid_t type)
+int dataset_is_half(hid_t type)
 {
     size_t sign = 0;
     size_t exponent = 0;

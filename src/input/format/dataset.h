@@ -1,5 +1,6 @@
 /* A dataset of voltages in an HDF5 file, by a description in the words of input.layout: what its
- * samples are and how they are stored. Uses HDF5: main thread only. Private to input/format/. */
+ * samples are and how they are stored. Uses HDF5: main thread only. Private to input/format/, but
+ * for dataset_is_half(). */
 #ifndef VOLTMILL_INPUT_FORMAT_DATASET_H
 #define VOLTMILL_INPUT_FORMAT_DATASET_H
 
@@ -35,5 +36,8 @@ status_t dataset_settle_frequencies(const struct job_layout *layout, const char 
  * stored number, copied; NULL: the packing's own. */
 void dataset_set_packing(const struct packing *packing, const double *levels,
                          struct archive_number *number);
+
+/* Returns whether a type is IEEE 754 binary16, in either order of bytes. */
+int dataset_is_half(hid_t type);
 
 #endif
