@@ -587,6 +587,76 @@ static status_t outputs_resume_one(outputs_t *outputs, uint32_t i)
     return STATUS_OK;
 }
 
+/* Sets *found if some of these rows are marked as holes; with `clears` removes the marks. */
+static status_t outputs_look_at_marks(const struct output *output, struct journal_rows rows,
+                                      int clears, int *found)
+{
+    enum { PIECE = 4096 };
+    static const char none[PIECE];
+    char marks[PIECE];
+    const uint64_t at = output->place.holes_offset + rows.first;
+    for (uint64_t i = 0; i < rows.count && output->place.holes_offset > 0; i += PIECE) {
+        const uint64_t count = min_u64(rows.count - i, PIECE);
+        TRY(file_read(output->claim_fd, output->part, at + i, marks, count));
+        const int are_here = memchr(marks, 1, (size_t)count) != NULL;
+        *found |= are_here;
+        TRY(are_here && clears ? file_write(output->claim_fd, output->part, at + i, none, count)
+                               : STATUS_OK);
+    }
+    return STATUS_OK;
+}
+
+/* Looks at the marks of the rows that chunk `first` and those of the other groups of streams make,
+ * unless all are done. Adds the chunks to `again` if some rows are marked, which sets *any. */
+static status_t outputs_look_at_rows(outputs_t *outputs, uint64_t first, int clears, int *any,
+                                     unsigned char *again)
+{
+    const uint64_t end = first + chunk_groups(&outputs->spec->chunking);
+    const struct chunk chunk = chunk_at(&outputs->spec->chunking, first);
+    int are_done = 1;
+    int found = 0;
+    for (uint64_t k = first; k < end; k++) {
+        are_done &= outputs_is_done(outputs, k);
+    }
+    for (uint32_t i = 0; i < outputs->count && !are_done; i++) {
+        TRY(outputs_look_at_marks(&outputs->outputs[i], outputs_rows_of(outputs, i, &chunk), clears,
+                                  &found));
+    }
+    for (uint64_t k = first; k < end && found; k++) {
+        again[k / 8] |= (unsigned char)(1U << k % 8);
+    }
+    *any |= found;
+    return STATUS_OK;
+}
+
+/* Rank 0: rows are marked as holes by any group of streams, also by one that an earlier run did not
+ * come to record. Where such rows are not done for all groups, they are made anew for all. Not of
+ * series, whose rows have too many groups. */
+static status_t outputs_clear_marks(outputs_t *outputs)
+{
+    const struct chunking *chunking = &outputs->spec->chunking;
+    const uint64_t chunks = chunk_count(chunking);
+    const uint64_t groups = chunk_groups(chunking);
+    SCOPED(free_at) unsigned char *again = NULL;
+    int any = 0;
+    if (groups == 1 || outputs->spec->items[0].has_times_across) {
+        return STATUS_OK;
+    }
+    TRY(memory_zeroed((size_t)chunks / 8 + 1, 1, "a journal", &again));
+    for (uint64_t first = 0; first < chunks; first += groups) {
+        TRY(outputs_look_at_rows(outputs, first, 0, &any, again));
+    }
+    /* First the records go: marks of chunks that are recorded must not. */
+    for (uint32_t i = 0; i < outputs->count && any; i++) {
+        TRY(journal_revoke(outputs->outputs[i].journal, again));
+        TRY(journal_sync(outputs->outputs[i].journal));
+    }
+    for (uint64_t first = 0; first < chunks && any; first += groups) {
+        TRY(outputs_look_at_rows(outputs, first, 1, &any, again));
+    }
+    return STATUS_OK;
+}
+
 /* Rank 0: removes the file with compressed rows, unless it is the product by now. */
 static void outputs_pack_abandon(struct output *output)
 {
@@ -683,6 +753,7 @@ static status_t outputs_make_files(outputs_t *outputs)
         TRY(outputs->is_begun ? outputs_resume_one(outputs, i)
                               : outputs_create_one(outputs, i, made_of.data));
     }
+    TRY(outputs->is_begun ? outputs_clear_marks(outputs) : STATUS_OK);
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
         if (output->claim_fd >= 0) {

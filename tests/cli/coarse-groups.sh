@@ -115,6 +115,18 @@ with h5py.File("apart-i.h5") as f:
 done
 same "the same bytes in groups" 1 "$(sort -u sums | wc -l)"
 
+# Killed with holes that one group has marked, but not recorded; then the disk is sound: the rows are no holes.
+at=$((at + 60000))
+little=(--set run.memory=120MiB --set run.sync=0.01 apart.yaml)
+runs "a sound disk" "$voltmill" run "${little[@]}"
+sound=$(sha256sum apart-i.h5)
+rm apart-i.h5
+{ env "LD_PRELOAD=$shim" "SHIM_BAD=$at-$((at + 200000))" SHIM_NAP=10 SHIM_RECORDS=9:kill "$voltmill" run "${little[@]}" >killed 2>&1; } 2>/dev/null
+runs "holes of a group that is not recorded" "$voltmill" run "${little[@]}"
+grep -Eq '^note: [1-9][0-9]* of 18 chunks are done' "$work/output"
+ok $? "other chunks stay"
+same "leave no marks" "$sound" "$(sha256sum apart-i.h5)"
+
 # Some bytes within time steps, which all streams share.
 warm - <<'PYTHON'
 import h5py
