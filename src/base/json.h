@@ -24,8 +24,9 @@ void json_end(struct json *json);
 void json_list(struct json *json, const char *key);
 void json_list_end(struct json *json);
 
-/* Write a value, of which text is copied and escaped; key NULL: in a list. A NULL text, and a
- * double that is not finite, are null; json_bytes() takes `length` bytes; json_bool(): 0 is false.
+/* Write a value, of which text is copied and escaped; key NULL: in a list. Doubles
+ * that are not finite are null, and so is a NULL text of json_text(). json_bytes() takes `length`
+ * bytes of a value that is not NULL; json_bool(): 0 is false.
  * Without memory, json_print() fails. */
 void json_text(struct json *json, const char *key, const char *value);
 void json_bytes(struct json *json, const char *key, const char *value, size_t length);

@@ -72,8 +72,8 @@ status_t overlap_makes(const struct overlap *stage, uint32_t stream, struct over
                        struct overlap_rows *out);
 
 /* Lengths of buffers. overlap_inputs(): returns the most input rows that any `rows` rows of stream
- * 0 need. overlap_ends(): returns a bound on the output rows whose last input row is among `rows`
- * of them, at most one too many. UINT64_MAX: beyond 64 bits. */
+ * 0 need, 0 for none. overlap_ends(): returns a bound on the output rows whose last input row is
+ * among `rows` of them, at most one too many. UINT64_MAX: beyond 64 bits. */
 uint64_t overlap_inputs(const struct overlap *stage, uint64_t rows);
 uint64_t overlap_ends(const struct overlap *stage, uint64_t rows);
 /* Returns the input rows that two neighbouring ranges of rows of stream 0 both need, of a stage

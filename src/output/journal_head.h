@@ -45,8 +45,8 @@ struct journal_head {
 /* Makes the head of item i of the spec (rank 0: reads size and time of each input). `place`: where
  * its rows are, or at least their number and length; NULL while there is no plan: then the head
  * contains only what job and input determine. `rows` stays that of HDF5. Fails with DATA if an
- * input cannot be looked up; with DEVICE (memory). The caller calls journal_head_free() in any
- * case, which takes {0}, and leaves it. */
+ * input cannot be looked up or is no ordinary file; with DEVICE (memory). The caller calls
+ * journal_head_free() in any case, which takes {0}, and leaves it. */
 status_t journal_head_of(const struct output_spec *spec, uint32_t i,
                          const struct product_place *place, struct journal_head *out);
 void journal_head_free(struct journal_head *head);

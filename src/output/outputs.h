@@ -66,9 +66,9 @@ status_t outputs_foresee_plan(const outputs_t *outputs);
  * Unless the run resumes, rank 0 creates it first, removes journals of earlier runs, and reserves
  * its disk space. The spec is planned by then. Collective: all ranks fail alike. Fails with USAGE
  * if the run resumes with another plan, kind or format cannot store such rows or dates, or a file
- * beside it (.packed.part) is another run's or no product of ours; with DATA, also if an input is
- * missing or a file was replaced; with NO_SPACE, DEVICE (memory, descriptors, no thread); with
- * STOPPED or DEVICE as export_rows_of(), which opens a product of PSRFITS. */
+ * is locked, or one beside it (.packed.part), by another run, or is no product of ours; with DATA,
+ * also if an input is missing or a file was replaced; with NO_SPACE, DEVICE (memory, descriptors,
+ * no thread); with STOPPED or DEVICE as export_rows_of(), which opens a product of PSRFITS. */
 status_t outputs_open_all(outputs_t *outputs);
 /* Waits until the values of /frequency, which a thread writes, are there; unless the run resumes,
  * syncs the files and begins their journals. Before the first chunk. Collective: all ranks fail

@@ -190,7 +190,8 @@ static inline struct stream_set channelise_plan_streams(const struct channelise_
 struct stream_set channelise_plan_read(const struct channelise_plan *work,
                                        const struct chunk *chunk);
 
-/* Returns the coarse channels that each polarisation has in a group of streams. */
+/* Returns the coarse channels that each polarisation has in a group of coarse channels
+ * (chunking.group_coarse); else all selected ones, though a group of streams may have fewer. */
 static inline uint32_t channelise_plan_coarse(const struct channelise_plan *work)
 {
     return work->chunking.group_coarse > 0 ? work->chunking.group_coarse

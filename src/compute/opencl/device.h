@@ -21,7 +21,8 @@ struct pinned {
 };
 
 /* Allocates `bytes` >= 1 bytes of pinned memory. `is_nvidia`: allocates whole huge pages of 2 MiB,
- * and registers them with the driver, which then pins them. Returns CL_SUCCESS, or OpenCL's error;
+ * and registers them with the driver, which then pins them; where that fails, as otherwise, the
+ * driver allocates (`pages` is NULL). Returns CL_SUCCESS, or OpenCL's error;
  * then *out is empty. */
 cl_int pinned_take(cl_context context, cl_command_queue queue, int is_nvidia, uint64_t bytes,
                    struct pinned *out);

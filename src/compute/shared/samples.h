@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* How a sample is stored, and what makes volts of it. */
+/* How a sample is stored, and how its number is read. */
 struct sample_coding {
     enum sample_format format;
     int is_complex;
@@ -27,9 +27,10 @@ struct sample_input {
     size_t step;
 };
 
-/* Converts sample n of a stream to volts: real and imaginary part (0 of real samples). `in`: the
- * buffer's first byte, here and below. Returns 1; 0 for a missing sample (NaN, infinite, the
- * missing value), which gives 0 V. */
+/* Sets `volts` to the real and imaginary part (0 of real samples) of sample n of a stream, in units
+ * of what is stored: coefficients and responses contain the archive's scale. `in`: the buffer's
+ * first byte, here and below. Returns 1; 0 for a missing sample (NaN, infinite, the missing value),
+ * which gives 0. */
 int sample_volts(const struct sample_coding *coding, const char *in,
                  const struct sample_input *input, uint32_t stream, size_t n, double volts[2]);
 

@@ -24,8 +24,8 @@ status_t numbers_settle(struct archive *archive);
 
 /* Settles numbers of an archive whose stored numbers q, signed pairs, are volts times the parts'
  * `steps`, after numbers_settle(): sets its results to 32-bit floats; the stored number `blank`
- * becomes NaN. Fails with DATA if they are no pairs of signed numbers of 8 or 16 bits, time
- * outermost. */
+ * becomes NaN. Fails with DATA if they are no compound pairs of signed numbers of 8 or 16 bits,
+ * time outermost, without offset and missing value. */
 status_t numbers_settle_steps(struct archive *archive, int32_t blank);
 
 /* Numbers of a time step that are kept: of `each`, `kept` from `skipped` on. */

@@ -178,9 +178,11 @@ struct bins_cut {
     size_t pieces, first, step, count;
 };
 
-/* cpu_channelise_batch() makes the batch of a grain and a group of streams, but for its streams and
- * samples. It sets *stream to the group's first stream, and returns how many streams, or pairs, the
- * group has. cpu_channelise_batch_at() completes it for number `i` of these `count`. Number 0 comes
+/* cpu_channelise_batch() begins the batch of a grain and a group of streams below block->groups: it
+ * sets its `streams`, `first`, `count`. `grain` counts from 0 the runs of spectra between multiples
+ * of GRAIN of the observation that the block touches; it cuts the first and the last one. Sets
+ * *stream to the group's first stream, and returns how many streams, or pairs, the group has.
+ * cpu_channelise_batch_at() completes it for number `i` of these `count`. Number 0 comes
  * first: it deinterleaves the samples of all. */
 uint32_t cpu_channelise_batch(const struct block *block, uint64_t grain, uint32_t group,
                               struct batch *out, uint32_t *stream);

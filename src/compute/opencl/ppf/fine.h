@@ -56,11 +56,11 @@ SCOPED_END(fine_destroy, fine_t *)
  *
  *   in      its samples, as ppf_run() says
  *   coeff   float [T][P]
- *   to      gets their rows, or grains, from its beginning on
- *   first   number of the first of them
+ *   to      gets their rows, or grains, [count or grains][nstreams][kept], from its beginning on
+ *   first   number of spectrum `from` in the observation
+ *   integrate   FUSED_GRAINS: spectra of a dump; FUSED_STEPS: rows of a block; else ignored
  *   scales, counts_at   of spectra in few bits: see kernels/fine/fine_rows.cl; counts_at is the
- *           place of the counts of clipped numbers in `to`, in uint32; `integrate` is their rows of
- *           a block
+ *           place of the counts of clipped numbers in `to`, in uint32
  *
  * in_stride is bytes. `count` may exceed the workspace: pieces run one after the other.
  *

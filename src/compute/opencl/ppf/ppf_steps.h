@@ -63,8 +63,8 @@ enum fused_mode { FUSED_SPECTRA, FUSED_POWER, FUSED_GRAINS, FUSED_STEPS };
 /* Lists the shapes to try, at most `most`, the most promising first, and returns their number. A
  * team of channels / values work-items computes `batch` spectra; see the kernel's heading. Returns
  * 0 if the kernel cannot do the problem (channels neither a power of two from 32 to 8192 nor for
- * mixed.h, or a group too small for them). Any taps (of an oversampled bank at most 64), format,
- * kept channels. */
+ * mixed.h, a group too small for them, no shape that fits local memory or the hop). Any taps (of an
+ * oversampled bank at most 64), format, kept channels. */
 uint32_t fused_shapes(const struct channelise_spec *spec, int mode,
                       const struct device_info *device, struct channelise_shape *out,
                       uint32_t most);
