@@ -13,6 +13,7 @@ struct stage_ops {
     /* NULL: nothing to fill; nothing to free; zeros. run() is that of `filter` and `synthesise`. */
     status_t (*create)(backend_t *backend, void *made);
     void (*destroy)(void *stage);
+    /* As stage_times(), which sets zeros before; fails with DEVICE. */
     status_t (*times)(void *stage, double seconds[DEVICE_STEPS]);
     status_t (*run)(void *stage, buffer_t *in, const struct sample_input *input,
                     const struct stage_run *run, buffer_t *out);

@@ -39,7 +39,8 @@ void about_free(struct about *about);
  * HDF5, but not a product" if none is known. The text is static. */
 const char *holds_what(hid_t file);
 
-/* Appends the names of the datasets of an open file, "a, b/c"; after some 300 characters, "...".
+/* Appends the paths of the datasets of an open file, "/a, /b/c", to `out`, which is empty before;
+ * after some 300 characters ", ...".
  * `path` is for messages. Fails with DATA (unreadable), DEVICE (memory). */
 status_t holds_names(hid_t file, const char *path, struct text *out);
 

@@ -168,8 +168,9 @@ status_t outputs_flags(const outputs_t *outputs, uint32_t i, struct product_flag
  * with DATA if the file cannot be read; with DEVICE (memory, descriptors). */
 status_t outputs_clips(const outputs_t *outputs, uint32_t i, struct product_clips *out);
 
-/* Ends the threads that sync, after the last chunk: rank 0's still syncs what outputs_take() has
- * added to the journals, of files that are about to be replaced. Its failure is no one else's: the
+/* Ends the threads that sync, after the last chunk, when they have finished the batch that they are
+ * at: rank 0's may leave records of outputs_take() unsynced, as the files are about to be replaced.
+ * Its failure is no one else's: the
  * kernel reports it once. Collective: all ranks fail alike, as a thread's last batch did: with
  * NO_SPACE, DATA, DEVICE (memory). */
 status_t outputs_end_sync_all(outputs_t *outputs);

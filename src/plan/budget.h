@@ -67,9 +67,9 @@ uint64_t budget_fixed_bytes(const struct channelise_plan *work);
  * medians or to compress it. */
 uint64_t budget_end_bytes(const struct channelise_plan *work);
 
-/* Returns the bytes that a rank is planned to take, of `bytes` that were counted for a cut with
- * BUDGET_BASE_BYTES. In the place of these it takes the program's own memory and that of drivers,
- * as measured, with a reserve, if that is less. */
+/* Returns the bytes that a rank of `threads` threads is planned to take, of `bytes` that were
+ * counted for a cut with BUDGET_BASE_BYTES, at least these. In the place of these it takes the
+ * program's own memory and that of drivers, as measured, with a reserve, if that is less. */
 uint64_t budget_stated(const struct job *job, enum backend_kind backend, uint32_t threads,
                        uint64_t bytes);
 

@@ -78,8 +78,8 @@ struct loss;
 /* Creates, as voltages_create() but with MARK_IMPORT, a copy of an archive's selected streams and
  * samples, as its reader returns them (input/read/reader.h), packed by `packing`
  * (voltages_find_packing(), of 0 bits too): numbers, frequencies and names are kept; the samples
- * come later by plain writes. voltages_add_gaps() fills the reserved /gaps after that. Fails with
- * DATA, NO_SPACE, DEVICE (memory). */
+ * come later by plain writes. `fd` below 0: only computes the places. voltages_add_gaps() fills the
+ * reserved /gaps after that. Fails with DATA, NO_SPACE, DEVICE (memory). */
 status_t voltages_create_copy(int fd, const char *path, const struct archive *archive,
                               const struct voltages_packing *packing, struct voltages_place *place);
 

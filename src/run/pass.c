@@ -162,8 +162,7 @@ status_t pass_claim_all(struct pass *pass)
 }
 
 /* Computes the bytes of the file of item i, at most: all of it, rows, axes, filter, CRCs and words.
- * The spec is planned. Fails with USAGE (rows that the kind cannot store); with DATA if an input
- * cannot be looked up, with DEVICE (memory). */
+ * The spec is planned. Fails as pass_measure(). */
 static status_t room_measure(const struct output_spec *spec, uint32_t i, uint64_t *bytes)
 {
     struct product_place place;

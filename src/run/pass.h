@@ -95,11 +95,12 @@ status_t pass_same_plan_all(const struct pass *pass, const struct chunking *mine
 status_t pass_claim_all(struct pass *pass);
 
 /* In one process, when pass->making is planned. pass_measure(): computes pass->bytes, the bytes of
- * each product's file. Fails with USAGE if a kind cannot store such rows, with DATA if an input
- * cannot be looked up, with NO_SPACE (a limit on the size of files), DEVICE (memory).
- * pass_add_room(): adds these, unless the pass is complete, to the disk space that a run needs, and
- * as much again for files that are to be compressed. Fails with USAGE if there are ROOM_MOST_FILES,
- * or a folder is none; with DATA if a file system cannot be looked up; with DEVICE (memory). */
+ * each product's file. Fails with USAGE if a kind cannot store such rows, with DATA if HDF5
+ * cannot lay one out (inputs that are missing are no failure), with NO_SPACE (a limit on the size
+ * of files), DEVICE (memory). pass_add_room(): adds these, unless the pass is complete, to the disk
+ * space that a run needs, and as much again for files that are to be compressed. Fails with USAGE
+ * if there are ROOM_MOST_FILES, or a folder is none; with DATA if a file system cannot be looked
+ * up; with DEVICE (memory). */
 status_t pass_measure(struct pass *pass);
 status_t pass_add_room(const struct pass *pass, struct room *room);
 
@@ -147,7 +148,8 @@ status_t pass_finish_all(struct pass *pass);
 void pass_say_where_it_goes_on(struct pass *pass);
 
 /* On rank 0, when the products have their names. Fails with HOLES if rows are NaN because input was
- * unreadable, naming the product with the most; with DATA if a product cannot be read; with DEVICE
+ * unreadable (of series also if DMs are, because a filterbank without marks of its own has NaN),
+ * naming the product with the most; with DATA if a product cannot be read; with DEVICE
  * (memory, descriptors). */
 status_t pass_judge_holes(const struct pass *pass);
 

@@ -70,8 +70,10 @@ struct run_options {
  * the process if the file system makes no progress within options->patience. Collective; every rank
  * gets the same status. Fails with STOPPED if a signal requested it (ranks/stop.h): the same
  * command resumes; with HOLES if rows are NaN because input was unreadable: the products are
- * complete. Fails with USAGE (the job; products of another job, or being written by another run),
- * DATA (input, products, I/O), NO_SPACE, DEVICE: what is done is kept, for the same command. */
+ * complete. Fails with USAGE (the job; products of another job, or being written by another run;
+ * with options->times, which resumes nothing, also products that are complete or unfinished), as
+ * options->before() does, with DATA (input, products, I/O), NO_SPACE, DEVICE: what is done is kept,
+ * for the same command. */
 status_t run_job_all(MPI_Comm comm, const struct run_options *options);
 
 #endif

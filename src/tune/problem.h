@@ -49,7 +49,8 @@ struct tune_problem {
     uint32_t nparameters;
     const struct tune_parameter *parameters; /* [nparameters] */
     /* Write a configuration as a line without commas and tabs, and read it (0: it is none). Both
-     * NULL: the default form, "kernel=fused batch=5", without parameters that are 0. */
+     * NULL: the default form, "kernel=fused batch=5", without parameters that are 0. words()
+     * appends to `out` and fails with DEVICE (memory). */
     status_t (*words)(const uint32_t *values, struct text *out);
     int (*parse)(const char *words, uint32_t *values);
     /* Sets the identity that a record must share to be of use, beside the device. */

@@ -83,9 +83,9 @@ struct verify_mark {
 status_t verify_chunk_end(void *verify, const struct chunk *chunk,
                           const struct chunk_counts *counts);
 
-/* Compares all `count` time stamps of the open product with those of the axis, seconds after the
- * observation's start, within 4 rounding errors. Fails with DATA at the first that differs, or if
- * they cannot be read. */
+/* Compares all `count` time stamps of the open product with those of the axis (dsp/axes.h), seconds
+ * after the observation's start, within 4 rounding errors. Fails with DATA at the first that
+ * differs, or if they cannot be read. */
 status_t verify_times(int fd, const struct product *product, uint64_t count, struct time_axis axis);
 
 /* Picks the chunks of `total` to check, ascending, each once: the first, the last, others at random

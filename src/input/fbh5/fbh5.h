@@ -202,7 +202,8 @@ int fbh5_is_plain(const struct fbh5 *fbh5, const struct fbh5_block *block);
 /* Reads a block, which is inside of /data, into out [rows][nifs][chans]: numbers of `sample_bytes`
  * bytes in this machine's byte order, floats unless they are unsigned integers of 1 or 2 bytes. May
  * use HDF5: one thread at a time. Fails with DATA: rows that are lost or unreadable
- * (fbh5_is_unreadable() is 1 then), or the file has changed since it was opened; with DEVICE
+ * (fbh5_is_unreadable() is 1 then), or the file has changed since it was opened, or its scales
+ * are unreadable; with DEVICE
  * (memory, descriptors, threads). `out` is undefined then. */
 status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *out);
 

@@ -61,7 +61,8 @@ uint32_t fbh5_stored_bytes(const struct fbh5 *fbh5);
 /* Compares the header with the shape and labels of /data, attributes of the root, /frequency and
  * /time, when all else is known; what contradicts, and is not used, goes to fbh5->assumed. Fails
  * with DATA: a contradiction of axes (labels or lengths in another order, root and /data,
- * /frequency or /time of our own), unreadable ones; with DEVICE (memory). */
+ * /frequency or /time of our own), an attribute that is no number, unreadable ones, an axis in
+ * external files; with DEVICE (memory). */
 status_t fbh5_compare_stated(hid_t file, hid_t data, struct fbh5 *fbh5);
 
 #endif

@@ -127,8 +127,8 @@ status_t fields_check_rate(const struct fields *f, double rate_hz);
 
 /* Fills f->archive from the dataset that f->own describes, overridden by the job's layout. `name`
  * is the format in messages and in `info`. Frequencies, if there are any, must be one for each
- * coarse channel. Fails with USAGE (a value of the job that cannot be), DATA (missing, unreadable,
- * contradicting), DEVICE (memory, descriptors). */
+ * coarse channel. Fails with DATA (missing, unreadable, contradicting; a value of the job's
+ * layout that does not fit the dataset), DEVICE (memory, descriptors). */
 status_t fields_describe(struct fields *f, const char *name);
 
 /* Notes in f->archive->coherent that it was dedispersed coherently to DM `dm` (pc cm^-3, constant

@@ -9,7 +9,8 @@
 typedef struct dedispersion_trial dedispersion_trial_t;
 
 /* Creates samples and memory for `spec` (copied, but what it points to must outlive the trial),
- * whose shape is ignored; max_samples is the length of runs. Fails with DEVICE (memory, of the
+ * whose shape is ignored; max_samples is the length of runs, in output
+ * samples of each DM. Fails with DEVICE (memory, of the
  * device too). */
 status_t dedispersion_trial_create(backend_t *backend, const struct dedisperse_spec *spec,
                                    dedispersion_trial_t **out);
