@@ -5,7 +5,8 @@
  *   SHIM_TOUCH=N    buffers larger than N bytes are made, but fail when they are first used, as
  *                   drivers that allocate late do
  *   SHIM_WRONG=TEXT kernels whose build options hold TEXT do nothing, and that quickly
- *   SHIM_WRITE=N    the N-th transfer to the device fails, once
+ *   SHIM_WRITE=N    the N-th transfer to the device fails, once; not a byte that makes a buffer
+ *                   real, whose failure is no error
  *   SHIM_WAIT=N     the N-th time that the thread "reader" waits for the device fails, once
  *   SHIM_BROKEN=1   platforms cannot be listed
  *   SHIM_LIST=FILE  nothing fails: a line in FILE for each "context", and "pinned" buffer, that is
@@ -103,7 +104,7 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
                               const size_t *offset, const size_t *global, const size_t *local,
                               cl_uint nwait, const cl_event *wait, cl_event *event)
 {
-    static unsigned long long calls;
+    static _Atomic unsigned long long calls; /* threads call at once */
     cl_int (*real)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *,
                    const size_t *, cl_uint, const cl_event *, cl_event *);
     void *found = next_function("clEnqueueNDRangeKernel");
@@ -184,7 +185,7 @@ cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void 
 
 cl_int clWaitForEvents(cl_uint count, const cl_event *events)
 {
-    static unsigned long long calls;
+    static _Atomic unsigned long long calls; /* threads call at once */
     cl_int (*real)(cl_uint, const cl_event *);
     void *found = next_function("clWaitForEvents");
     unsigned long long limit = setting("SHIM_WAIT");
@@ -201,7 +202,7 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem memory, cl_bool block
                             size_t size, const void *data, cl_uint nwait, const cl_event *wait,
                             cl_event *event)
 {
-    static unsigned long long calls;
+    static _Atomic unsigned long long calls; /* threads call at once */
     cl_int (*real)(cl_command_queue, cl_mem, cl_bool, size_t, size_t, const void *, cl_uint,
                    const cl_event *, cl_event *);
     void *found = next_function("clEnqueueWriteBuffer");
@@ -213,9 +214,11 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem memory, cl_bool block
     if (room > 0 && bytes > room) {
         return CL_MEM_OBJECT_ALLOCATION_FAILURE;
     }
-    if (limit > 0 && ++calls == limit) {
+    if (limit > 0 && size > 1 && ++calls == limit) {
         return CL_OUT_OF_RESOURCES;
     }
-    list("write");
+    if (size > 1) {
+        list("write");
+    }
     return real(queue, memory, blocking, offset, size, data, nwait, wait, event);
 }
