@@ -12,7 +12,7 @@
 #include "product/kind/series_kind.h"
 #include "product/product.h"
 #include "product/sheet.h"
-#include "run/passes.h"
+#include "run/ahead.h"
 
 #include <stddef.h>
 #include <string.h>

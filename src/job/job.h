@@ -585,7 +585,7 @@ int job_reads_voltages(const struct job *job);
 /* Returns whether the job is a semi-coherent search: for each DM of dedisperse.coherent a filter
  * before the filter bank dedisperses to it, and the nearest DMs are dedispersed from that power.
  * The power product is then no file of its own: each power and its series are temporary files
- * beside it (run/passes.h). A job with a dedispersing filter of its own is none: it makes only that
+ * beside it (run/grid.h). A job with a dedispersing filter of its own is none: it makes only that
  * filter's share. */
 int job_is_semi_coherent(const struct job *job);
 

@@ -1,5 +1,5 @@
 /* Private declarations of the files of the outputs. outputs_claim.c finds files of earlier runs,
- * and writes data beside rows. outputs.c creates, opens and publishes files, and writes
+ * and writes data beside rows. outputs.c creates, opens and publishes files. outputs_rows.c writes
  * them, with a thread that syncs them. outputs_resumed.c compares rows of earlier runs.
  * outputs_pack.c compresses complete products. */
 #ifndef VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
@@ -18,6 +18,11 @@
  * The writer thread adds, the main thread takes. */
 typedef struct sync_thread sync_thread_t;
 
+/* Starts the thread outputs->sync. Fails with DEVICE (memory, no thread). */
+status_t sync_thread_begin(outputs_t *outputs);
+/* Ends the thread after the batch that it syncs, and waits for it; what is not synced is dropped.
+ * Fails as its last batch has: with NO_SPACE, DATA, DEVICE (memory), also when repeated. */
+status_t sync_thread_end(sync_thread_t *sync);
 /* Ends the thread as sync_thread_end(), and frees `sync`. Takes NULL. */
 void sync_thread_destroy(sync_thread_t *sync);
 SCOPED_END(sync_thread_destroy, sync_thread_t *)
@@ -133,5 +138,12 @@ status_t resumed_take(outputs_t *outputs, const char *data, size_t bytes, size_t
  * is_last it does nothing within a second after it last did. Fails with NO_SPACE, DATA, DEVICE
  * (memory). */
 status_t resumed_revoke(outputs_t *outputs, int is_last);
+
+/* Adds bytes from .. from + bytes - 1 of `count` rows from number `row` of the file on, as they are
+ * in the file (data [count][bytes]), to the sums of their spans in `output`, a struct output. They
+ * are of the chunk that is being written. Several threads at once. A callback (struct
+ * export_sum). */
+void outputs_sum(void *output, uint64_t row, uint64_t count, uint64_t from, uint64_t bytes,
+                 const void *data);
 
 #endif

@@ -7,40 +7,9 @@
 #define VOLTMILL_RUN_PASSES_H
 
 #include "pipeline/device_carry.h"
+#include "run/grid.h"
 #include "run/pass.h"
-#include "run/resume.h"
 #include "tune/tuning.h"
-
-/* A semi-coherent search (job_is_semi_coherent()) as jobs that are run one after the other, its
- * parts: for each coherent DM that is the nearest of some DMs, the job with a filter that
- * dedisperses to it after its own filters, and a dedispersion of those DMs. All filters are as long
- * as that of the largest of these coherent DMs, and delays count from one origin, so all parts make
- * outputs of the same times.
- *
- * A part's power is the job's product with ".coherent-N" after its name, its series the job's
- * series with the same, N the place of its coherent DM in the list. Power is removed when its
- * series are complete, except that of the last part, which describes the band. Series are removed
- * when all of them are in the job's (run/passes.h), and that has its final name. At any moment of a
- * kill, existing files are complete, or have their journal. One run at a time works on the parts:
- * it has the lock of an empty file, the job's series with ".coherent" after their name. */
-struct grid_part {
-    double coherent_dm;
-    uint32_t number;       /* its place in the list */
-    uint32_t first, count; /* of the job's DMs */
-    struct job *job;
-    struct resume left; /* all: nothing is to be done */
-};
-
-struct grid {
-    const struct job *job;
-    struct grid_part *parts;
-    uint32_t count;
-    char *lock, *made; /* the empty file; the first folder that was made for it */
-    int lock_fd;       /* of rank 0, while it has the lock; else -1 */
-};
-
-/* The work of processes that build programs ahead. */
-extern const struct description ahead_description;
 
 struct dedisperse_pass {
     struct pass pass;

@@ -168,6 +168,12 @@ status_t verify_rows_compare(struct verify *verify, struct verify_rows *rows,
  * alone. */
 struct verify_steps;
 
+/* Creates the comparison of few bits, for verify_steps_destroy(); *out = NULL if the product's
+ * numbers are floats, and after a failure. If the first block's scales apply to all, the plan gets
+ * (and owns) those of the product. `plan`, of one product, must outlive it. Fails with DATA if
+ * scales cannot be read; with DEVICE (memory). */
+status_t verify_steps_create(const struct verify *verify, struct channelise_plan *plan,
+                             struct verify_steps **out);
 void verify_steps_destroy(struct verify_steps *steps); /* takes NULL */
 SCOPED_END(verify_steps_destroy, struct verify_steps *)
 
@@ -178,5 +184,21 @@ struct verify_steps_row {
     uint64_t nwholes;
     double went_in; /* verify_rows_went_in() */
 };
+
+/* Converts verify->stored, a chunk's streams of a row as it is stored, to floats. Of the values
+ * that a stored number can represent, takes the one nearest to the expected. Rows of a chunk come
+ * in order. With the last row of a block, its counts of clipped numbers are compared, if all its
+ * rows have come. A number so near to the end of the range that rounding decides may be clipped or
+ * not. Fails with DATA if counts differ by more, or counts or scales cannot be read; with DEVICE
+ * (memory). */
+status_t verify_steps_nearest(struct verify *verify, struct verify_steps *steps,
+                              const struct chunk *chunk, uint64_t row,
+                              const struct verify_steps_row *of);
+
+/* Compares scales and offsets of whole blocks, of a chunk's streams, with what the reference makes,
+ * within its rounding. `went_in`: verify_rows_went_in(). Fails with DATA at the first that differs,
+ * or if they cannot be read; with DEVICE (memory). */
+status_t verify_steps_compare(const struct verify *verify, const struct chunk *chunk,
+                              const struct product_steps *expected, double went_in);
 
 #endif

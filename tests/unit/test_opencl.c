@@ -7,7 +7,7 @@
 #include "compute/opencl/program.h"
 #include "dsp/dft.h"
 #include "io/cache.h"
-#include "run/passes.h"
+#include "run/ahead.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

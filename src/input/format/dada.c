@@ -2,15 +2,12 @@
  * or heaps as some instruments write them, such as [heap][pol][chan][time of a heap][dim]. */
 #include "input/format/dada.h"
 #include "base/memory.h"
-#include "base/units.h"
 #include "input/archive.h"
-#include "input/format/ascii.h"
 #include "input/format/gather.h"
 #include "input/format/recorder.h"
 #include "input/format/said.h"
 #include "input/format/vdif_first.h"
 #include "io/file.h"
-#include "job/job.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -18,32 +15,9 @@
 #include <string.h>
 #include <strings.h>
 
-/* How samples are stored, rate and band; what headers say twice is compared. */
+/* PSRDADA: how samples are stored, rate and band; what headers say twice is compared. */
 
-struct dada {
-    const char *path;
-    struct ascii header;             /* whole */
-    const struct job_layout *layout; /* the job's words, which go before the header's */
-    char **assumed;                  /* about the file */
-    uint64_t file_bytes, header_bytes;
-    uint32_t pols, channels, bits;
-    int is_complex, is_offset, big_endian;
-    int is_upper;  /* sideband +1 within each channel, even if frequency falls between them */
-    uint64_t heap; /* time steps of a heap, samples of which are ordered by `axes`; 0: no heaps */
-    enum axis axes[3]; /* the slowest first */
-    int is_dc_at_edge; /* of each channel, of complex samples */
-    struct ratio oversample;
-    double seconds, centre_hz, width_hz;
-    uint64_t step_bits;
-    uint64_t offset_steps; /* from the start of the observation to the file's first sample */
-    int has_offset;
-    uint64_t steps;
-    uint64_t repeated; /* the last of these, which the next file of a sequence holds again */
-    struct utc start;  /* of the observation */
-    int has_start;
-};
-
-/* The text of a header. Its keys are in capitals, but some writers use lower case. The
+/* PSRDADA: the text of a header. Its keys are in capitals, but some writers use lower case. The
  * first DADA_ONCE decide what samples mean. */
 
 /* clang-format off */

@@ -1,10 +1,36 @@
-/* PSRDADA: the text of a header. Private to input/format/. */
+/* PSRDADA: what a header says, and the times in it. Private to input/format/. */
 #ifndef VOLTMILL_INPUT_FORMAT_DADA_H
 #define VOLTMILL_INPUT_FORMAT_DADA_H
 
 #include "base/text.h"
+#include "base/units.h"
+#include "input/format/ascii.h"
+#include "job/job.h"
 
 enum { DADA_HEADER = 4096 /* bytes of a header, or a multiple */ };
+
+struct dada {
+    const char *path;
+    struct ascii header;             /* whole */
+    const struct job_layout *layout; /* the job's words, which go before the header's */
+    char **assumed;                  /* about the file */
+    uint64_t file_bytes, header_bytes;
+    uint32_t pols, channels, bits;
+    int is_complex, is_offset, big_endian;
+    int is_upper;  /* sideband +1 within each channel, even if frequency falls between them */
+    uint64_t heap; /* time steps of a heap, samples of which are ordered by `axes`; 0: no heaps */
+    enum axis axes[3]; /* the slowest first */
+    int is_dc_at_edge; /* of each channel, of complex samples */
+    struct ratio oversample;
+    double seconds, centre_hz, width_hz;
+    uint64_t step_bits;
+    uint64_t offset_steps; /* from the start of the observation to the file's first sample */
+    int has_offset;
+    uint64_t steps;
+    uint64_t repeated; /* the last of these, which the next file of a sequence holds again */
+    struct utc start;  /* of the observation */
+    int has_start;
+};
 
 /* Appends the first bytes of a file, up to `most`, to `out`, which is empty before. Keys in lower
  * case that PSRDADA has in capitals are put into capitals, and noted in *assumed unless `assumed`

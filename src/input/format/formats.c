@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "input/format/ascii.h"
 #include "input/format/dada.h"
 #include "input/format/fields.h"
 #include "input/format/gather.h"

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "input/hdf5/links.h"
+#include "input/hdf5/stored.h"
 #include "io/apart.h"
 #include "job/job_schema.h"
 #include "job/yaml/tree.h"

@@ -11,24 +11,6 @@
  * alone needs more. */
 enum { EXPORT_BLOCK = 4 << 20, EXPORT_THREADS = 8, EXPORT_MEMORY = 64 << 20 };
 
-/* Content of a header of search-mode PSRFITS, and the places of the columns in a row of the table.
- */
-struct psrfits_head {
-    const struct fbh5 *in;
-    struct sigproc header;      /* of what is written */
-    const char *pol_type;       /* POL_TYPE */
-    struct stokes stokes;       /* AUTO: unknown */
-    const char *comment;        /* NULL: none */
-    const struct stamp *stamp;  /* NULL: none */
-    uint64_t spectra;           /* NSTOT: what is more in the last row is filling */
-    struct psrfits_table table; /* rows_each: NSBLK */
-};
-
-/* Sets the offsets of the columns and row_bytes of head->table, from its rows_each and the header's
- * nchans, nifs and nbits. The numbers before them are at 0: TSUBINT, OFFS_SUB, RA_SUB, DEC_SUB
- * (double), TEL_AZ, TEL_ZEN (float). */
-void psrfits_head_place(struct psrfits_head *head);
-
 /* One export under way. */
 struct export_bank {
     const struct export_bank_options *options;

@@ -5,6 +5,7 @@
 #include "base/report.h"
 #include "io/file.h"
 #include "product/export/export_bank.h"
+#include "product/export/psrfits_head.h"
 #include "product/flagged.h"
 #include "product/ifs.h"
 
