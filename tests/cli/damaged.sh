@@ -184,10 +184,10 @@ else
     skip "no io_shim"
 fi
 
-# No process can be begun.
+# No process, nor a thread, can be begun.
 if can_be_nobody && [ ${#nobody[@]} -gt 0 ]; then
     chmod 644 good.h5
-    fails "no room for a process" 5 'a thread cannot be made' "${nobody[@]}" prlimit --nproc=1 "$voltmill" info good.h5
+    fails "no thread can be made" 5 'a thread cannot be made' "${nobody[@]}" prlimit --nproc=1 "$voltmill" info good.h5
 else
     skip "cannot be somebody else"
 fi

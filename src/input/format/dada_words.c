@@ -113,8 +113,8 @@ static int dada_parse_mjd(struct dada_time *out)
     out->digits = text[length] == '.' ? strspn(text + length + 1, "0123456789") : 0;
     out->doubt = seconds_a_day * dada_unit(out->digits);
     if (!units_parse_u64(whole, &day) || day == 0 || day > 1000000 ||
-        (text[length] != '\0' && (text[length + 1 + out->digits] != '\0' ||
-                                  !units_parse_f64(text + length, &fraction)))) {
+        (text[length] != '\0' &&
+         (text[length + 1 + out->digits] != '\0' || !units_parse_f64(text + length, &fraction)))) {
         return 0;
     }
     out->time = utc_add((struct utc){(int32_t)day, 0}, seconds_a_day * fraction);

@@ -5,11 +5,31 @@
 
 #include "compute/opencl/program.h"
 
+/* How rows leave the last step: as spectra, detected one by one, summed over grains, or as spectra
+ * in few bits. */
+enum detect_kind { DETECT_SPECTRA, DETECT_POWER, DETECT_GRAINS, DETECT_STEPS };
+
 /* Appends " -DCHANNELS=... -DTAPS=... -DFORMAT=..." that every kernel begins with (samples.cl). */
 void samples_options(const struct channelise_spec *spec, struct text *out);
 /* Appends the options of an oversampled bank: " -DHOP=864 -DIS_SHIFTED=1"; nothing for others. HOP
  * is samples, or pairs of real ones. */
 void hop_options(const struct channelise_spec *spec, struct text *out);
+
+/* detect_kind(): returns how rows of an output leave the step after the filter. detect_options():
+ * appends that step's options for output `i`; a failure is kept in out->status. detect_size():
+ * returns its launch for `spectra` >= 1 spectra of `streams` streams, of which the first has the
+ * number `first` in the observation. */
+enum detect_kind detect_kind(const struct channelise_output *output);
+void detect_options(const struct channelise_spec *spec, uint32_t i, struct text *out);
+struct launch_size detect_size(const struct channelise_spec *spec, uint32_t i, uint64_t first,
+                               uint64_t spectra, uint32_t streams);
+
+/* The step after detection, for output `i` of kind DETECT_GRAINS, sums grains. sum_options():
+ * appends its options; a failure is kept in out->status. sum_size(): returns its launch for a block
+ * of `spectra` >= 1 spectra of `streams` streams, the first of which has the number `next`. */
+void sum_options(const struct channelise_spec *spec, uint32_t i, struct text *out);
+struct launch_size sum_size(const struct channelise_spec *spec, uint32_t i, uint64_t next,
+                            uint64_t spectra, uint32_t streams);
 
 /* Makes shape number i of a kernel's whole space. Returns 1, and sets *out and whether it fits; 0
  * after the last one. */
