@@ -21,6 +21,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* Linux 6.1 */
+#endif
+
 status_t file_part_name(const char *path, char **out)
 {
     return memory_format(out, "%s.part", path);
@@ -214,28 +218,78 @@ status_t file_open_read(const char *path, int *fd)
 }
 
 /* file_write() fills where that is faster: not with less, nor with few processors. */
-enum { FILL_PIECE = 1 << 17, FILL_LEAST = 8 << 20, FILL_THREADS = 8, FILL_PROCESSORS = 8 };
+enum { FILL_PIECE = 1 << 17, FILL_LEAST = 2 << 20, FILL_THREADS = 8, FILL_PROCESSORS = 8 };
+
+uint32_t file_part_threads(void)
+{
+    int is_many = omp_get_num_procs() >= FILL_PROCESSORS;
+    return is_many ? (uint32_t)min_u64(FILL_THREADS, (uint64_t)omp_get_num_procs() / 2) : 1;
+}
 
 void file_part_unmap(struct file_part *part)
 {
     if (part->data) {
-        munmap(part->map, part->mapped);
+        munmap(part->whole, part->mapped);
     }
     part->data = NULL;
 }
 
-/* Pages are allocated before: where there is no room, this shows here, without a signal. One call
- * allocates them faster than threads do that touch them, or write, one page at a time. */
-struct file_part file_part_map(int fd, uint64_t offset, uint64_t bytes)
+/* Bytes of a huge page, and whether the system makes any of a file's pages. */
+enum { HUGE_BYTES = 2 << 20 };
+static int makes_huge = 1;
+
+/* Makes one huge page of a mapped file's pages there, of which one must be allocated. */
+static void part_make_huge(void *at)
 {
-    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    struct file_part part = {.offset = offset, .bytes = bytes, .mapped = bytes + offset % page};
-    if (!file_is_in_memory(fd) || fallocate(fd, 0, (off_t)offset, (off_t)bytes) != 0) {
+    if (__atomic_load_n(&makes_huge, __ATOMIC_RELAXED) &&
+        madvise(at, HUGE_BYTES, MADV_COLLAPSE) != 0 && (errno == EINVAL || errno == ENOMEM)) {
+        /* An old system, or memory in small pieces, which takes long to find out. */
+        __atomic_store_n(&makes_huge, 0, __ATOMIC_RELAXED);
+    }
+}
+
+/* Allocates the pages of a part, from its huge page number `piece` on. */
+static status_t part_allocate(void *context, uint32_t thread, uint64_t piece)
+{
+    const struct file_part *part = context;
+    const uint64_t start = part->offset / HUGE_BYTES * HUGE_BYTES + piece * HUGE_BYTES;
+    const uint64_t from = max_u64(start, part->offset);
+    const uint64_t end = min_u64(start + HUGE_BYTES, part->offset + part->bytes);
+    (void)thread;
+    if (start + HUGE_BYTES <= part->file_bytes && fallocate(part->fd, 0, (off_t)start, 1) == 0) {
+        part_make_huge((char *)part->map + piece * HUGE_BYTES);
+    }
+    return fallocate(part->fd, 0, (off_t)from, (off_t)(end - from)) == 0 ? STATUS_OK
+                                                                         : STATUS_NO_SPACE;
+}
+
+/* Pages are allocated before: where there is no room, this shows here, without a signal. Threads
+ * that allocate 4 KiB each take turns for the file (4 GB/s by 16 of them), with 2 MiB they do not
+ * (30 GB/s; Linux 6.18). */
+struct file_part file_part_map(int fd, uint64_t offset, uint64_t bytes, uint32_t threads)
+{
+    struct stat info;
+    const uint64_t before = offset % HUGE_BYTES, length = before + bytes;
+    struct file_part part = {.fd = fd, .offset = offset, .bytes = bytes};
+    /* The last page first: the file is long enough then. */
+    if (!file_is_in_memory(fd) || fallocate(fd, 0, (off_t)(offset + bytes - 1), 1) != 0 ||
+        fstat(fd, &info) != 0) {
         return part;
     }
-    part.map = mmap(NULL, part.mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                    (off_t)(offset / page * page));
-    part.data = part.map == MAP_FAILED ? NULL : (char *)part.map + offset % page;
+    part.file_bytes = (uint64_t)info.st_size;
+    part.mapped = length + 2 * HUGE_BYTES;
+    part.whole = mmap(NULL, part.mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (part.whole == MAP_FAILED) {
+        return part;
+    }
+    part.map = part.whole + HUGE_BYTES - (uintptr_t)part.whole % HUGE_BYTES;
+    part.data = part.map + before;
+    if (mmap(part.map, ceil_div_u64(length, HUGE_BYTES) * HUGE_BYTES, PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_FIXED, fd, (off_t)(offset - before)) == MAP_FAILED ||
+        pool_try_each(threads, ceil_div_u64(length, HUGE_BYTES), part_allocate, &part) !=
+            STATUS_OK) {
+        file_part_unmap(&part);
+    }
     return part;
 }
 
@@ -262,23 +316,36 @@ static status_t fill_piece(void *context, uint32_t thread, uint64_t piece)
     return f->map ? STATUS_OK : file_write(f->fd, f->path, first, data, bytes);
 }
 
+/* Into the part, if there is one. */
+static status_t filling_run(struct filling *f, const struct file_part *part, uint32_t threads)
+{
+    const uint64_t before = f->first % (uint64_t)sysconf(_SC_PAGESIZE);
+    if (part->data) {
+        f->begin = f->first - before;
+        f->map = part->data - before;
+    }
+    return pool_try_each(threads, ceil_div_u64(f->end - f->begin, FILL_PIECE), fill_piece, f);
+}
+
 status_t file_fill(int fd, const char *path, uint64_t offset, uint64_t bytes, uint32_t threads,
                    file_fill_t *fill, void *context)
 {
-    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     struct filling f = {fd, path, fill, context, offset, offset, offset + bytes, NULL};
     struct file_part part = {.data = NULL};
     if (threads > 1 && offset % sizeof(double) == 0) {
-        part = file_part_map(fd, offset, bytes);
+        part = file_part_map(fd, offset, bytes, threads);
     }
-    if (part.data) {
-        f.begin = offset / page * page;
-        f.map = part.map;
-    }
-    const uint64_t pieces = ceil_div_u64(f.end - f.begin, FILL_PIECE);
-    status_t st = pool_try_each(threads, pieces, fill_piece, &f);
+    status_t st = filling_run(&f, &part, threads);
     file_part_unmap(&part);
     return st;
+}
+
+status_t file_part_fill(const struct file_part *part, uint64_t bytes, uint32_t threads,
+                        file_fill_t *fill, void *context)
+{
+    struct filling f = {
+        part->fd, NULL, fill, context, part->offset, part->offset, part->offset + bytes, NULL};
+    return filling_run(&f, part, threads);
 }
 
 static status_t fill_copy(void *context, uint64_t at, uint64_t bytes, void *to)
@@ -287,18 +354,10 @@ static status_t fill_copy(void *context, uint64_t at, uint64_t bytes, void *to)
     return STATUS_OK;
 }
 
-/* Returns the number of threads that copy: 1 with few processors, where one writes as fast as it
- * fills a mapping. */
-static uint32_t fill_threads(void)
-{
-    int is_many = omp_get_num_procs() >= FILL_PROCESSORS;
-    return is_many ? (uint32_t)min_u64(FILL_THREADS, (uint64_t)omp_get_num_procs() / 2) : 1;
-}
-
 status_t file_write(int fd, const char *path, uint64_t offset, const void *data, uint64_t bytes)
 {
-    if (bytes >= FILL_LEAST && fill_threads() > 1 && file_is_in_memory(fd)) {
-        return file_fill(fd, path, offset, bytes, fill_threads(), fill_copy,
+    if (bytes >= FILL_LEAST && file_part_threads() > 1 && file_is_in_memory(fd)) {
+        return file_fill(fd, path, offset, bytes, file_part_threads(), fill_copy,
                          (void *)(uintptr_t)data);
     }
     for (uint64_t done = 0; done < bytes;) {
@@ -323,7 +382,7 @@ static status_t fill_read(void *context, uint64_t at, uint64_t bytes, void *to)
 
 status_t file_copy(const struct file_place *from, const struct file_place *to, uint64_t bytes)
 {
-    return file_fill(to->fd, to->path, to->offset, bytes, fill_threads(), fill_read,
+    return file_fill(to->fd, to->path, to->offset, bytes, file_part_threads(), fill_read,
                      (void *)(uintptr_t)from);
 }
 

@@ -108,14 +108,24 @@ status_t file_copy(const struct file_place *from, const struct file_place *to, u
 struct file_part {
     char *data; /* NULL: none */
     uint64_t offset, bytes;
-    void *map; /* from the page's begin on */
-    uint64_t mapped;
+    int fd;
+    uint64_t file_bytes; /* length of the file */
+    char *whole, *map;   /* whole: the mapping's begin; map: the file's from a huge page on */
+    uint64_t mapped;     /* bytes of `whole` */
 };
 /* Maps `bytes` >= 1 bytes, from byte `offset` on, of a file in a file system in memory, open for
- * reading and writing, and allocates their pages; a file that ends before their end becomes longer.
- * For file_part_unmap(). There are none (data NULL) in other file systems, or where that is not
+ * reading and writing, and allocates their pages by as many threads (pool_try_each()), as huge
+ * pages where the system makes some; a file that ends before their end becomes longer. For
+ * file_part_unmap(). There are none (data NULL) in other file systems, or where that is not
  * possible: file_write() reports the cause. */
-struct file_part file_part_map(int fd, uint64_t offset, uint64_t bytes);
+struct file_part file_part_map(int fd, uint64_t offset, uint64_t bytes, uint32_t threads);
+/* Returns the number of threads that write into a part: 1 with few processors, where file_write()
+ * is as fast. */
+uint32_t file_part_threads(void);
+/* Does as file_fill() with the first `bytes` bytes of a mapped part; `at` counts from its begin.
+ * Fails as `fill` does. */
+status_t file_part_fill(const struct file_part *part, uint64_t bytes, uint32_t threads,
+                        file_fill_t *fill, void *context);
 /* Unmaps a part, and sets its data to NULL; does nothing for one without data. */
 void file_part_unmap(struct file_part *part);
 /* Reads all bytes at the offset of an open file, whose position stays. `path` is for messages.

@@ -290,6 +290,7 @@ static status_t outputs_open_one(const outputs_t *outputs, uint32_t i, struct ou
 static status_t outputs_open_files(outputs_t *outputs)
 {
     TRY(pool_worker_create("crc", &outputs->worker));
+    TRY(file_part_threads() > 1 ? pool_worker_create("pages", &outputs->pages) : STATUS_OK);
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(outputs_open_one(outputs, i, &outputs->outputs[i]));
     }
@@ -463,10 +464,12 @@ void outputs_destroy(outputs_t *outputs)
     resumed_destroy(outputs->resumed);
     sync_thread_destroy(outputs->sync);
     pool_worker_destroy(outputs->worker);
+    pool_worker_destroy(outputs->pages);
     outputs_abandon(outputs);
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
         export_writer_destroy(output->writer);
+        file_part_unmap(&output->ahead);
         file_close(output->fd);
         file_close(output->claim_fd);
         journal_destroy(output->journal);

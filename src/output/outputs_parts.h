@@ -6,6 +6,7 @@
 #define VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 
 #include "base/pool.h"
+#include "io/file.h"
 #include "io/file_rights.h"
 #include "output/journal.h"
 #include "output/outputs.h"
@@ -57,6 +58,7 @@ struct output {
     uint64_t first_span;     /* of the chunk that is being written, */
     uint32_t *sums;          /* by span, */
     uint32_t beside;         /* and of what is written beside its rows */
+    struct file_part ahead;  /* bytes of the rows that come next, or none; in a file in memory */
     struct bytes_put {
         uint64_t at, bytes;
     } put, sent; /* rows that were written last, not yet sent to the disk; those before */
@@ -73,6 +75,7 @@ struct outputs {
     struct output *outputs;
     sync_thread_t *sync;
     pool_worker_t *worker;   /* sums rows while the writer thread writes them */
+    pool_worker_t *pages;    /* allocates pages for the next rows; NULL: there are few processors */
     uint64_t chunk_bytes;    /* the writer thread's: rows of the chunk that is being written */
     struct text entry;       /* the writer thread's report of a chunk */
     struct resumed *resumed; /* rows of earlier runs are being compared; NULL: they are not */

@@ -189,7 +189,8 @@ status_t outputs_settle(outputs_t *outputs, double seconds, int *is_settled)
 
 enum {
     LONG_WRITE = 4 << 20, /* bytes that are worth sending to the disk together */
-    LONG_SUM = 1 << 20    /* bytes that are worth summing beside their being written */
+    LONG_SUM = 1 << 20,   /* bytes that are worth summing beside their being written */
+    LONG_PART = 2 << 20   /* bytes that are worth writing by several threads */
 };
 
 /* Time stamps first .. first + total - 1, where rows have any. */
@@ -297,48 +298,141 @@ void outputs_sum(void *context, uint64_t row, uint64_t count, uint64_t from, uin
               output->sums + (row / output->place.span_rows - output->first_span));
 }
 
-/* Rows to be added to the sums of the chunk that they belong to. */
+/* Rows that are written, and added to the sums of their chunk, one stretch after the other: all
+ * rows, or one piece of one. */
 struct summing {
     struct output *output;
     uint64_t first_row, rows;
+    uint64_t end;               /* row after the chunk's last one */
     struct chunk_pieces pieces; /* of each row */
     const void *data;
+    uint64_t done; /* stretches that are written and summed */
 };
+
+/* Bytes that follow each other in the file. */
+struct stretch {
+    struct output *output;
+    uint64_t row, from; /* the first byte's */
+    uint64_t bytes;     /* 0: there are none */
+    const char *data;
+};
+
+/* Returns stretch number i, or, as its place alone, the first one after these rows. */
+static struct stretch rows_stretch(const struct summing *of, uint64_t i)
+{
+    const struct chunk_pieces *pieces = &of->pieces;
+    const int is_whole = pieces->size == of->output->place.row_bytes;
+    const uint64_t row = of->first_row + (is_whole ? i * of->rows : i / pieces->count);
+    const uint64_t left = row < of->end ? of->end - row : 0;
+    return (struct stretch){.output = of->output,
+                            .row = row,
+                            .from = is_whole ? 0 : pieces->first + i % pieces->count * pieces->step,
+                            .bytes = (is_whole ? min_u64(of->rows, left) : min_u64(left, 1)) *
+                                     pieces->size,
+                            .data = (const char *)of->data + (is_whole ? 0 : i * pieces->size)};
+}
+
+static uint64_t rows_stretches(const struct summing *of)
+{
+    return of->pieces.size == of->output->place.row_bytes ? 1 : of->rows * of->pieces.count;
+}
+
+static uint64_t stretch_at(const struct stretch *stretch)
+{
+    const struct product_place *place = &stretch->output->place;
+    return place->data_offset + stretch->row * place->row_bytes + stretch->from;
+}
+
+/* Adds some bytes of a stretch to the sums, from byte `at` on. */
+static void stretch_sum(const struct stretch *of, uint64_t at, uint64_t bytes)
+{
+    const uint64_t row_bytes = of->output->place.row_bytes;
+    for (uint64_t end = at + bytes, count = 0; at < end; at += count) {
+        const uint64_t row = of->row + (of->from + at) / row_bytes;
+        const uint64_t from = (of->from + at) % row_bytes;
+        const uint64_t rows = from == 0 ? max_u64((end - at) / row_bytes, 1) : 1;
+        count = min_u64(end - at, rows * row_bytes - from);
+        outputs_sum(of->output, row, rows, from, count / rows, of->data + at);
+    }
+}
 
 static void rows_sum(void *context)
 {
     const struct summing *of = context;
-    const struct chunk_pieces *pieces = &of->pieces;
-    const char *data = of->data;
-    if (pieces->count == 1) {
-        outputs_sum(of->output, of->first_row, of->rows, pieces->first, pieces->size, data);
+    if (of->pieces.count == 1 && of->done == 0) {
+        outputs_sum(of->output, of->first_row, of->rows, of->pieces.first, of->pieces.size,
+                    of->data);
         return;
     }
-    for (uint64_t i = 0; i < of->rows * pieces->count; i++) {
-        outputs_sum(of->output, of->first_row + i / pieces->count, 1,
-                    pieces->first + i % pieces->count * pieces->step, pieces->size,
-                    data + i * pieces->size);
+    for (uint64_t i = of->done; i < rows_stretches(of); i++) {
+        const struct stretch stretch = rows_stretch(of, i);
+        stretch_sum(&stretch, 0, stretch.bytes);
     }
+}
+
+static status_t stretch_copy(void *context, uint64_t at, uint64_t bytes, void *to)
+{
+    const struct stretch *of = context;
+    memcpy(to, of->data + at, (size_t)bytes);
+    stretch_sum(of, at, bytes);
+    return STATUS_OK;
+}
+
+static void rows_map_ahead(void *context)
+{
+    struct output *output = context;
+    output->ahead = file_part_map(output->fd, output->ahead.offset, output->ahead.bytes,
+                                  file_part_threads() / 2);
+}
+
+/* Writes and sums long stretches by several threads, if their file is in memory, while pages are
+ * allocated for the next one. */
+static status_t rows_put_in_memory(const outputs_t *outputs, struct summing *summing)
+{
+    struct output *output = summing->output;
+    while (outputs->pages && summing->done < rows_stretches(summing)) {
+        struct stretch stretch = rows_stretch(summing, summing->done);
+        const struct stretch next = rows_stretch(summing, summing->done + 1);
+        if (stretch.bytes < LONG_PART) {
+            return STATUS_OK;
+        }
+        pool_worker_wait(outputs->pages);
+        SCOPED(file_part_unmap) struct file_part part = output->ahead;
+        output->ahead.data = NULL;
+        if (!part.data || part.offset != stretch_at(&stretch) || part.bytes < stretch.bytes) {
+            file_part_unmap(&part);
+            part =
+                file_part_map(output->fd, stretch_at(&stretch), stretch.bytes, file_part_threads());
+        }
+        if (!part.data) {
+            return STATUS_OK;
+        }
+        if (next.bytes > 0) {
+            output->ahead.offset = stretch_at(&next);
+            output->ahead.bytes = next.bytes;
+            pool_worker_begin(outputs->pages, rows_map_ahead, output);
+        }
+        TRY(file_part_fill(&part, stretch.bytes, file_part_threads(), stretch_copy, &stretch));
+        summing->done++;
+    }
+    return STATUS_OK;
 }
 
 /* Writes rows of a product in HDF5, summed meanwhile. */
 static status_t rows_put(const outputs_t *outputs, struct summing *summing)
 {
     struct output *output = summing->output;
-    uint64_t row_bytes = output->place.row_bytes;
     const struct chunk_pieces *pieces = &summing->pieces;
-    uint64_t at = output->place.data_offset + summing->first_row * row_bytes;
-    int is_long = summing->rows * pieces->count * pieces->size >= LONG_SUM;
+    const int is_long = summing->rows * pieces->count * pieces->size >= LONG_SUM;
+    TRY(rows_put_in_memory(outputs, summing));
     SCOPED(pool_worker_wait_at) pool_worker_t *worker = is_long ? outputs->worker : NULL;
     pool_worker_begin(worker, rows_sum, summing);
-    if (pieces->size == row_bytes) {
-        TRY(file_write(output->fd, output->part, at, summing->data, summing->rows * row_bytes));
-        TRY(rows_flush(output, at, summing->rows * row_bytes));
-    }
-    for (uint64_t i = 0; i < summing->rows * pieces->count && pieces->size < row_bytes; i++) {
-        const uint64_t from = pieces->first + i % pieces->count * pieces->step;
-        TRY(file_write(output->fd, output->part, at + i / pieces->count * row_bytes + from,
-                       (const char *)summing->data + i * pieces->size, pieces->size));
+    for (uint64_t i = summing->done; i < rows_stretches(summing); i++) {
+        const struct stretch stretch = rows_stretch(summing, i);
+        const uint64_t at = stretch_at(&stretch);
+        TRY(file_write(output->fd, output->part, at, stretch.data, stretch.bytes));
+        TRY(pieces->size == output->place.row_bytes ? rows_flush(output, at, stretch.bytes)
+                                                    : STATUS_OK);
     }
     return STATUS_OK;
 }
@@ -376,7 +470,8 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
     const struct chunk_row row = output_spec_row(item);
     const struct chunk_pieces pieces =
         chunk_pieces_of(&outputs->spec->chunking, chunk, output->place.row_bytes, &row);
-    struct summing summing = {output, first_row, rows, pieces, data};
+    const struct journal_rows all = outputs_rows_of(outputs, product, chunk);
+    struct summing summing = {output, first_row, rows, all.first + all.count, pieces, data, 0};
     output->first_span = chunk->first * item->ratio / item->integrate / output->place.span_rows;
     TRY(output->writer ? rows_put_other(output, &summing) : rows_put(outputs, &summing));
     /* Once: with the rows of the first columns, or the columns of the first row. */

@@ -15,6 +15,7 @@
  *   SHIM_FSYNC     files that are synced with their metadata
  *   SHIM_KEPT      journals that the main thread syncs without their metadata, as when a run fails
  *   SHIM_RESERVE   disk space that is reserved
+ *   SHIM_PAGES     huge pages that files in memory get
  *   SHIM_OPEN      files that the program opens
  *   SHIM_MAKE      files and folders that the program makes
  *   SHIM_LOCK      locks
@@ -34,6 +35,7 @@
  *   SHIM_START=N   signal N comes while MPI begins
  *   SHIM_WAKE=N    rests N ms after a wait for signals in which none came
  *   SHIM_RENAME=N  the N-th product that gets its name: this process is killed before
+ *   SHIM_PROCESSORS=N  there are N processors, says OpenMP
  *   SHIM_LUSTRE=1  paths are on Lustre, say statfs() and fstatfs()
  *   SHIM_RANK=R    all others only on this rank of Open MPI
  *   SHIM_APART=1   all others only in the child that opens files */
@@ -50,6 +52,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -83,16 +86,18 @@ enum counter {
     MEMORY,
     AWAY,
     FSTAT,
+    PAGES,
     COUNTERS
 };
 static const char *const names[COUNTERS] = {
     "SHIM_WRITE", "SHIM_ROWS",    "SHIM_CREATE", "SHIM_RECORDS", "SHIM_HEAD", "SHIM_SAMPLES",
     "SHIM_LOOK",  "SHIM_RESUMED", "SHIM_SYNC",   "SHIM_FSYNC",   "SHIM_KEPT", "SHIM_RESERVE",
     "SHIM_OPEN",  "SHIM_MAKE",    "SHIM_LOCK",   "SHIM_CUT",     "SHIM_NAME", "SHIM_REMOVE",
-    "SHIM_CLOSE", "SHIM_MEMORY",  "SHIM_AWAY",   "SHIM_FSTAT"};
+    "SHIM_CLOSE", "SHIM_MEMORY",  "SHIM_AWAY",   "SHIM_FSTAT",   "SHIM_PAGES"};
 static atomic_long calls[COUNTERS];
 
 int MPI_Init_thread(int *argc, char ***argv, int wanted, int *given);
+int omp_get_num_procs(void);
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t bytes);
@@ -415,6 +420,25 @@ int fallocate(int fd, int mode, off_t offset, off_t bytes)
         return -1;
     }
     return real(fd, mode, offset, bytes);
+}
+
+int madvise(void *from, size_t bytes, int advice)
+{
+    enum { COLLAPSE = 25 };
+    int (*real)(void *, size_t, int);
+    void *found = next_function("madvise");
+    int error = advice == COLLAPSE ? failing(PAGES) : 0;
+    memcpy(&real, &found, sizeof real);
+    return error ? fail_with(error) : real(from, bytes, advice);
+}
+
+int omp_get_num_procs(void)
+{
+    const char *value = setting("SHIM_PROCESSORS");
+    int (*real)(void);
+    void *found = next_function("omp_get_num_procs");
+    memcpy(&real, &found, sizeof real);
+    return value ? (int)strtol(value, NULL, 10) : real();
 }
 
 int ftruncate(int fd, off_t bytes)

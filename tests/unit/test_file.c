@@ -117,14 +117,14 @@ static void test_maps_a_part(void **state)
     (void)state;
     for (uint64_t offset = 8; offset < 40000; offset += 13000) {
         int fd = make("/dev/shm", offset + LONG + AROUND);
-        struct file_part part = file_part_map(fd, offset, LONG);
+        struct file_part part = file_part_map(fd, offset, LONG, THREADS);
         assert_non_null(part.data);
         uint64_t filled = 0;
         fill(&filled, 0, LONG, part.data);
         file_part_unmap(&part);
         assert_null(part.data);
         file_part_unmap(&part);
-        part = file_part_map(fd, offset + LONG + AROUND, LONG);
+        part = file_part_map(fd, offset + LONG + AROUND, LONG, 1);
         assert_non_null(part.data);
         assert_int_equal(part.data[LONG - 1], 0);
         file_part_unmap(&part);
@@ -191,7 +191,7 @@ static void test_maps_nothing_of_a_full_disk(void **state)
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
     struct rlimit small = {2 << 20, old.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    struct file_part part = file_part_map(fd, 8, LONG);
+    struct file_part part = file_part_map(fd, 8, LONG, THREADS);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     assert_null(part.data);
     close(fd);

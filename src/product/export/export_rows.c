@@ -116,7 +116,6 @@ struct export_writer {
     uint64_t first, kept; /* these */
     uint64_t bytes;       /* of `data` */
     char *data;           /* [kept][nifs][chans] */
-    int is_mapped;        /* they are written in memory */
     uint32_t threads;     /* of whole groups: the caller, and */
     struct export_writer *helpers[EXPORT_THREADS - 1]; /* writers of the others */
 };
@@ -149,9 +148,6 @@ static uint64_t writer_own_bytes(const struct export_rows *rows)
  * eight 0.42). */
 static uint32_t writer_threads(const struct export_rows *rows, uint32_t threads)
 {
-    if (rows->format == FILE_FIL) {
-        return 1;
-    }
     uint64_t most = min_u64(EXPORT_THREADS, EXPORT_MEMORY / writer_own_bytes(rows));
     most = min_u64(most, rows->rows / writer_together(rows));
     return (uint32_t)max_u64(min_u64(most, threads), 1);
@@ -218,13 +214,6 @@ static void writer_sum(void *context)
                     writer->bank.form.row_bytes, writer->data);
 }
 
-static void writer_map(export_writer_t *writer, uint64_t at, uint64_t bytes)
-{
-    if (writer->is_mapped) {
-        writer->file.memory = file_part_map(writer->file.before.claim_fd, at, bytes);
-    }
-}
-
 /* Writes rows that are kept: as a whole what is a row of the table. Others are summed meanwhile. */
 status_t export_writer_flush(export_writer_t *writer)
 {
@@ -240,11 +229,9 @@ status_t export_writer_flush(export_writer_t *writer)
     }
     if (form->format == FILE_PSRFITS && writer->first % form->table.rows_each == 0 &&
         writer->kept == min_u64(form->table.rows_each, form->rows - writer->first)) {
-        writer_map(writer, at - form->table.data, form->table.row_bytes);
         TRY_OUT(writer->format->put(&writer->bank, &block, writer->data));
         writer_sum(writer);
     } else {
-        writer_map(writer, at, bytes);
         TRY_OUT(writer_unsettle(writer, writer->first));
         writer->format->encode(form, writer->data, writer->kept * form->nifs, form->nchans);
         pool_worker_begin(writer->sum.worker, writer_sum, writer);
@@ -253,7 +240,6 @@ status_t export_writer_flush(export_writer_t *writer)
     }
 out:
     writer->kept = 0; /* after a failure, too: threads take further groups */
-    file_part_unmap(&writer->file.memory);
     return st;
 }
 
@@ -285,6 +271,7 @@ struct writer_groups {
     export_writer_t *writer;
     uint64_t row;
     const char *data;
+    struct file_part memory; /* where they are written, or none */
 };
 
 static status_t writer_put_group(void *context, uint32_t thread, uint64_t group)
@@ -293,10 +280,10 @@ static status_t writer_put_group(void *context, uint32_t thread, uint64_t group)
     export_writer_t *writer = thread == 0 ? groups->writer : groups->writer->helpers[thread - 1];
     const uint64_t bytes = writer->bank.form.row_bytes;
     const uint64_t first = group * writer->together;
-    writer->is_mapped = groups->writer->threads >= MAPPING_THREADS;
+    writer->file.memory = groups->memory;
     status_t st = export_writer_put(writer, groups->row + first, writer->together, 0, bytes,
                                     groups->data + first * bytes);
-    writer->is_mapped = 0;
+    writer->file.memory.data = NULL;
     return st;
 }
 
@@ -304,14 +291,26 @@ static status_t writer_put_group(void *context, uint32_t thread, uint64_t group)
 static status_t writer_put_groups(export_writer_t *writer, uint64_t row, uint64_t rows,
                                   const char *data, uint64_t *out)
 {
-    struct writer_groups all = {writer, row, data};
+    struct writer_groups all = {writer, row, data, {.data = NULL}};
+    const struct export_rows *form = &writer->bank.form;
     const uint64_t groups = rows / writer->together;
+    uint64_t together = 0;
     *out = 0;
-    if (writer->threads > 1 && groups > 1 && writer->kept == 0 && row % writer->together == 0) {
-        *out = groups * writer->together;
-        TRY(pool_try_each(writer->threads, groups, writer_put_group, &all));
+    if (writer->threads == 1 || groups <= 1 || writer->kept > 0 || row % writer->together > 0) {
+        return STATUS_OK;
     }
-    return STATUS_OK;
+    *out = groups * writer->together;
+    if (writer->threads >= MAPPING_THREADS) {
+        const int is_table = form->format == FILE_PSRFITS;
+        const uint64_t at =
+            export_rows_at(form, row, &together) - (is_table ? form->table.data : 0);
+        all.memory = file_part_map(
+            writer->file.before.claim_fd, at,
+            is_table ? groups * form->table.row_bytes : *out * form->row_bytes, writer->threads);
+    }
+    status_t st = pool_try_each(writer->threads, groups, writer_put_group, &all);
+    file_part_unmap(&all.memory);
+    return st;
 }
 
 status_t export_writer_put(export_writer_t *writer, uint64_t row, uint64_t rows, uint64_t from,
