@@ -614,6 +614,7 @@ static void plan_job_print_merge(const struct run_plan *plan)
     if (plan->grid) {
         const struct dedisperse_plan *d = plan->merge.plan;
         display_print("series of all coherent DMs, in one file\n");
+        plan_print_memory(d->job, d->backend, d->memory_bytes);
         plan_pass_print(&plan->merge.pass);
         series_print_file(d, d->what->file, units_bytes(plan->merge.pass.bytes[0]));
     } else if (job_is_semi_coherent(job)) {

@@ -33,6 +33,7 @@ same "says the coherent DMs that are needed" "10 14 12.5 10 15 1" \
     "$(sed -n 's/^  DM \([0-9.]*\) .*), \([0-9]*\) DMs\{0,1\} (.*/\1 \2/p' planned | xargs)"
 grep -q '^series of all coherent DMs, in one file$' planned && grep -q '^  ./ *[0-9.]* MiB .* needed' planned
 ok $? "says the last pass, and the room of all"
+same "says the memory of each of the passes" 3 "$(grep -c '^  memory .* a rank' planned)"
 same "writes nothing" "./obs.h5" "$(echo ./*.h5*)"
 
 # --- what comes of it
