@@ -49,7 +49,8 @@ typedef struct bench_dedisperse bench_dedisperse_t;
  * DEVICE (memory). */
 status_t bench_dedisperse_create(backend_t *backend, const struct bench_dedispersion *c,
                                  bench_dedisperse_t **out);
-void bench_dedisperse_destroy(bench_dedisperse_t *bench); /* takes NULL */
+/* Frees a case, its samples and buffers too. Takes NULL. */
+void bench_dedisperse_destroy(bench_dedisperse_t *bench);
 SCOPED_END(bench_dedisperse_destroy, bench_dedisperse_t *)
 /* Times a shape; NULL: the backend's own choice; and if the case is searched, the search of the
  * series, too. The shape's description is appended to `words`. The first call makes samples and

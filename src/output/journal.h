@@ -62,7 +62,9 @@ status_t journal_create(const char *path, const struct journal_head *head, journ
  * the last good one. Fails with DATA, also if another file has its name by now; with NO_SPACE,
  * DEVICE (descriptors). */
 status_t journal_resume(journal_t *journal);
-void journal_destroy(journal_t *journal); /* takes NULL */
+/* Closes the file of a journal, unsynced, and frees the journal; drops what journal_write() has not
+ * written. Takes NULL. */
+void journal_destroy(journal_t *journal);
 SCOPED_END(journal_destroy, journal_t *)
 
 /* Returns whether the journal has a record of the chunk, which is below `chunks`. */
@@ -127,6 +129,7 @@ status_t product_files_of(const char *path, struct product_files *out);
  * unfinished ones if there are any. The caller calls product_files_free() in any case. Fails with
  * DATA if none of the three exists, or a name cannot be looked up; with DEVICE (memory). */
 status_t product_files_find(const char *name, struct product_files *out);
-void product_files_free(struct product_files *find); /* leaves {0} */
+/* Frees the names, and sets *find to {0}, which it takes. */
+void product_files_free(struct product_files *find);
 
 #endif

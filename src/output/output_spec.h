@@ -67,7 +67,8 @@ status_t output_spec_of_series(const struct job *job, uint32_t number, const cha
 status_t output_spec_of_search(const struct job *job, const struct archive *archive,
                                struct output_spec *out);
 void output_spec_plan_series(struct output_spec *spec, const struct dedisperse_plan *plan);
-void output_spec_free(struct output_spec *spec); /* leaves {0} */
+/* Frees the items and the inputs, and sets *spec to {0}, which it takes. */
+void output_spec_free(struct output_spec *spec);
 
 /* Makes the file of item i in HDF5, as product_create() does (fd below 0: only computes the
  * places); of other formats without frequencies. `path` is for messages. `made_of`:

@@ -73,7 +73,8 @@ status_t array_plan_create(const struct channelise_plan *work, struct array_plan
  * Fails with USAGE: an order of channels whose frequencies do not ascend; filter banks whose cells
  * would differ; with DEVICE (memory). */
 status_t array_plan_settle(struct array_plan *plan, const struct channelise_plan *work);
-void array_plan_destroy(struct array_plan *plan); /* takes NULL */
+/* Frees a plan of array_plan_create(). Takes NULL. */
+void array_plan_destroy(struct array_plan *plan);
 SCOPED_END(array_plan_destroy, struct array_plan *)
 
 /* Computes the time `more` / 2 samples after sample `at` of the filter banks' input, numbered as in

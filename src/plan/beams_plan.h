@@ -26,7 +26,8 @@ status_t beams_plan_create(const struct channelise_plan *work, struct beams_plan
  * channels than the banks make, a beam without stations; with DATA: other stations or polarisations
  * in the file of weights than in the archive; with DEVICE (memory). */
 status_t beams_plan_settle(struct beams_plan *plan, const struct channelise_plan *work);
-void beams_plan_destroy(struct beams_plan *plan); /* takes NULL */
+/* Frees a plan of beams_plan_create(). Takes NULL. */
+void beams_plan_destroy(struct beams_plan *plan);
 SCOPED_END(beams_plan_destroy, struct beams_plan *)
 
 /* Beams whose products are a group of streams, and their delays at both ends of the step of the

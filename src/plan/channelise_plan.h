@@ -136,7 +136,8 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
                                 enum backend_kind backend, uint32_t threads,
                                 const struct channelise_plan_cut *cut,
                                 struct channelise_plan **out);
-void channelise_plan_destroy(struct channelise_plan *work); /* takes NULL */
+/* Frees a plan of channelise_plan_create(), before its job is freed. Takes NULL. */
+void channelise_plan_destroy(struct channelise_plan *work);
 SCOPED_END(channelise_plan_destroy, struct channelise_plan *)
 /* Frees the coefficients of all banks, when they are no longer needed. The pointers of products'
  * specs (spec.bank.coeff) and of stages (channelise.coeff) then lead nowhere. Takes NULL; may be

@@ -81,7 +81,8 @@ struct dedisperse_plan {
 status_t dedisperse_plan_create(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
                                 enum backend_kind backend, uint32_t threads,
                                 const struct chunking *begun, struct dedisperse_plan **out);
-void dedisperse_plan_destroy(struct dedisperse_plan *dedispersion); /* takes NULL */
+/* Frees a plan of dedisperse_plan_create(). Takes NULL. */
+void dedisperse_plan_destroy(struct dedisperse_plan *dedispersion);
 SCOPED_END(dedisperse_plan_destroy, struct dedisperse_plan *)
 
 /* Describes the filterbank that power product `product` of the work will be, not yet written; *out

@@ -52,7 +52,8 @@ const struct job_filter *filter_coefficients_of(const struct job *job, uint32_t 
  * filter that decimates, a prototype that cannot be inverted); with DEVICE (memory). */
 status_t filter_coefficients_make(const struct job *job, uint32_t number,
                                   const struct sky_band *band, struct filter_coefficients *out);
-void filter_coefficients_free(struct filter_coefficients *coefficients); /* leaves {0} */
+/* Frees the coefficients, and sets the struct to {0}, which it takes. */
+void filter_coefficients_free(struct filter_coefficients *coefficients);
 
 /* The prototype filter of an entry of `channelise`: what the job says, or, of an oversampled bank
  * that leaves it open, what is made for it. */

@@ -50,7 +50,8 @@ enum { FILTER_PLAN_ROWS = JOB_FILTERS + 2 };
 status_t filter_plan_create(const struct job *job, const struct archive *archive,
                             enum backend_kind backend, uint32_t threads,
                             const struct filter_choice *choices, struct filter_plan **out);
-void filter_plan_destroy(struct filter_plan *plan); /* takes NULL */
+/* Frees a plan of filter_plan_create(). Takes NULL. */
+void filter_plan_destroy(struct filter_plan *plan);
 SCOPED_END(filter_plan_destroy, struct filter_plan *)
 
 /* Returns the voltages after the last filter. The plan owns them. */

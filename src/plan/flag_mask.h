@@ -26,7 +26,8 @@ typedef struct flag_mask flag_mask_t;
  * without a start where the archive has one, or the reverse; with DEVICE (memory, descriptors),
  * STOPPED. */
 status_t flag_mask_create(const char *path, const struct product_spec *spec, flag_mask_t **out);
-void flag_mask_destroy(flag_mask_t *mask); /* takes NULL */
+/* Closes the file of a mask and frees the mask. Takes NULL. */
+void flag_mask_destroy(flag_mask_t *mask);
 SCOPED_END(flag_mask_destroy, flag_mask_t *)
 
 /* Returns the bytes that a mask keeps; 0 for NULL. */

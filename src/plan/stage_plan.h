@@ -109,7 +109,8 @@ struct synthesis_plan {
 status_t synthesis_plan_create(const struct job *job, const struct archive *archive,
                                struct overlap_rows samples, uint32_t threads,
                                struct synthesis_plan **out);
-void synthesis_plan_destroy(struct synthesis_plan *plan); /* takes NULL */
+/* Frees a plan of synthesis_plan_create(). Takes NULL. */
+void synthesis_plan_destroy(struct synthesis_plan *plan);
 SCOPED_END(synthesis_plan_destroy, struct synthesis_plan *)
 
 /* Beginning of the line about a synthesis in a product's `filters`: "synthesis of 32 channels, 32

@@ -40,7 +40,8 @@ static inline uint32_t visibilities_pol(uint32_t pols, uint32_t q, int is_second
  * divide the channels of a coarse one; with DEVICE (memory). */
 status_t visibilities_plan_create(const struct channelise_plan *work, uint32_t i,
                                   struct visibilities_plan **out);
-void visibilities_plan_destroy(struct visibilities_plan *plan); /* takes NULL */
+/* Frees a plan of visibilities_plan_create(). Takes NULL. */
+void visibilities_plan_destroy(struct visibilities_plan *plan);
 SCOPED_END(visibilities_plan_destroy, struct visibilities_plan *)
 
 /* Sets the specification of the correlation of product i for blocks of `units` units; its arrays

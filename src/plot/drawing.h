@@ -51,6 +51,7 @@ enum { SILENT_SECONDS = 600 };
  * with DEVICE (memory; no Python with matplotlib, or one that ended badly or was silent for
  * SILENT_SECONDS and is killed), STOPPED (while a child process opens files). */
 status_t drawing_make(const struct drawing *drawing, struct drawn *out);
-void drawn_free(struct drawn *drawn); /* takes {0} */
+/* Frees the three texts, which are empty then. Takes {0}; may be repeated. */
+void drawn_free(struct drawn *drawn);
 
 #endif

@@ -13,8 +13,9 @@ enum attribute_at {
     AT_WEIGHTS /* /weights */
 };
 
-/* Writes those of the table's attributes of `at` that the product has to the open object, which has
- * none of them. Fails with DATA, NO_SPACE, DEVICE (memory). */
+/* Writes to the open HDF5 object those of the table's attributes of `at` that the product has. The
+ * object has none of them before. Main thread only. Fails with DATA, NO_SPACE, DEVICE (memory);
+ * some attributes may be written then. */
 status_t attributes_put(hid_t object, enum attribute_at at, const struct product_spec *spec);
 
 /* Reads the attributes of `at` that struct product has a member for into *product, whose path is
@@ -24,7 +25,8 @@ status_t attributes_put(hid_t object, enum attribute_at at, const struct product
 status_t attributes_get(hid_t object, enum attribute_at at, struct product *product);
 
 /* Writes the attributes of `at` that have a name in JSON, in the table's order, into the open JSON
- * object. Whole numbers that are 0 are omitted; unknown texts are null. */
+ * object. Whole numbers that are 0 are omitted; unknown texts are null. Without memory,
+ * json_print() fails. */
 void attributes_json(struct json *json, enum attribute_at at, const struct product *product);
 
 #endif

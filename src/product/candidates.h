@@ -26,21 +26,25 @@ struct candidates {
                           were more than spec->series->search.most; then as many of those less
                           than 1/256 below it as make up that number, by DM, then time */
 };
-void candidates_free(struct candidates *candidates); /* leaves {0} */
+/* Frees the rows, and sets *candidates to {0}, which it takes. */
+void candidates_free(struct candidates *candidates);
 
-/* Groups the peaks of a search's product (spec->series->search) whose rows, complete, are
- * contiguous at `place` of the open file. Reads them twice. Warns if there are more than
- * search.most, and groups the strongest only. candidates_free() frees *out, also after a failure.
- * Fails with DATA if the rows cannot be read; with DEVICE (memory). */
+/* Groups the peaks of a search (spec->series->search). Its rows are complete and contiguous at
+ * `place` of the open file `fd`, which `path` names in messages. Reads them twice. Warns if there
+ * are more than search.most, and groups the strongest only. Overwrites *out, which
+ * candidates_free() frees, also after a failure. Fails with DATA if the rows cannot be read; with
+ * DEVICE (memory). */
 status_t candidates_find(const struct product_spec *spec, int fd, const char *path,
                          const struct product_place *place, struct candidates *out);
 
-/* Writes the table /candidates into a new file that is open for HDF5; `candidates` NULL: without
- * rows. Fails with NO_SPACE, DATA, DEVICE (memory). */
+/* Writes the table /candidates into a new file that is open for HDF5, main thread only. With
+ * `candidates` NULL the table has no rows. Fails with NO_SPACE, DATA, DEVICE (memory); the file may
+ * have a part of it then. */
 status_t candidates_put(hid_t file, const struct candidates *candidates);
 
-/* Appends the table as comma-separated values, after a line with the names of the columns. Fails
- * with DEVICE (memory). */
+/* Appends the table as comma-separated values, after a line with the names of the columns (struct
+ * candidate's members, in their units). Fails with DEVICE (memory); `out` may have a part of it
+ * then. */
 status_t candidates_csv(const struct candidates *candidates, struct text *out);
 
 /* Content of a file of candidates, for drawing and export. */
@@ -56,11 +60,13 @@ struct candidates_file {
     size_t ndms;
 };
 
-/* Reads a file of candidates, tried in a child process first (io/apart.h); candidates_close() frees
- * *out. Fails with DATA if it is unreadable, incomplete or another kind of file; with DEVICE
- * (memory, descriptors, no child), STOPPED. */
+/* Reads a file of candidates, tried in a child process first (io/apart.h), main thread only;
+ * candidates_close() frees *out, which a failure leaves unchanged. Fails with DATA if the file is
+ * unreadable, incomplete or another kind of file; with DEVICE (memory, descriptors, no child),
+ * STOPPED. */
 status_t candidates_open(const char *path, struct candidates_file **out);
-void candidates_close(struct candidates_file *file); /* takes NULL */
+/* Frees what candidates_open() has read. Takes NULL. */
+void candidates_close(struct candidates_file *file);
 SCOPED_END(candidates_close, struct candidates_file *)
 extern const struct description candidates_description;
 
@@ -84,10 +90,10 @@ struct burst_group {
     uint64_t first, end; /* times of all boxes */
 };
 
-/* Finds the groups of bursts [count], which are sorted by `dm` (below ndms), then `first`. spans
- * [ndms]: delay across the band in samples, ascending. *out [*ngroups] is sorted by the time of the
- * middle of a group's best box, then DM; free() returns it, also of no groups. Fails with DEVICE
- * (memory). */
+/* Finds the groups of bursts [count], which are sorted by `dm` (a number from 0, below ndms), then
+ * `first`. spans [ndms]: delay across the band in samples of the series, ascending. *out [*ngroups]
+ * is sorted by the time of the middle of a group's best box, then DM; free() returns it, also of no
+ * groups. A pure function, any thread. Fails with DEVICE (memory); *out is unchanged then. */
 status_t burst_groups_find(const struct burst *bursts, size_t count, const uint32_t *spans,
                            uint32_t ndms, struct burst_group **out, size_t *ngroups);
 

@@ -16,15 +16,16 @@
 #include "base/memory.h"
 #include "product/product.h"
 
-/* Reserves file space for the CRCs of all present objects (/provenance/objects, whose values are
- * not written yet): the last step of creating a product. Fails with NO_SPACE, DATA, DEVICE
- * (memory). */
+/* Reserves file space in an open new product for the CRCs of all objects that it has
+ * (/provenance/objects, whose values are not written yet): the last step of creating a product.
+ * Main thread only. Fails with NO_SPACE, DATA, DEVICE (memory). */
 status_t contents_reserve(hid_t file);
 
-/* Writes the CRCs through `fd`, after everything else; `path` must open the same file, which may
- * have a mark. Nothing is synced. Idempotent. A product without the table (of an older version) is
- * unchanged. Fails with DATA if the file cannot be read or written, or has other objects than when
- * it was created; with NO_SPACE, DEVICE (memory, descriptors). */
+/* Writes the CRCs of all objects through `fd`, after everything else. `path` must open the same
+ * file, which may have a mark; `place` has the places of its datasets. Nothing is synced.
+ * Idempotent. A product without the table (of an older version) is unchanged. Main thread only.
+ * Fails with DATA if the file cannot be read or written, or has other objects than when it was
+ * created; with NO_SPACE, DEVICE (memory, descriptors). */
 status_t contents_put(int fd, const char *path, const struct product_place *place);
 
 /* Result of contents_compare(). */
@@ -43,21 +44,22 @@ status_t contents_compare(const char *path, const struct product_place *place,
                           struct contents_found *out);
 extern const struct description contents_description;
 
-/* Returns the rows of a span of a product of `rows` rows of `row_bytes` >= 1 bytes: about 1 MiB of
- * them, and more where a product had more than some 2^21 spans; at least 1. */
+/* Returns the number of rows of a span of a product of `rows` rows of `row_bytes` >= 1 bytes: as
+ * many as fit 1 MiB, at least 1; more where a product had more than some 2^21 spans. */
 uint64_t spans_rows(uint64_t rows, uint64_t row_bytes);
 
-/* spans_touched(): returns how many spans `rows` rows from first_row on touch (0 of no rows).
- * spans_count(): returns the number of the product's spans. For products with CRCs alone: others
- * (crc_offset 0) have no span_rows. */
+/* Returns how many spans `rows` rows from row first_row on, from 0, touch; 0 for no rows. Only for
+ * products with CRCs: others (crc_offset 0) have no span_rows. */
 uint64_t spans_touched(const struct product_place *place, uint64_t first_row, uint64_t rows);
+/* Returns the number of spans of all rows of a product. Only for products with CRCs: others
+ * (crc_offset 0) have no span_rows. */
 static inline uint64_t spans_count(const struct product_place *place)
 {
     return place->rows > 0 ? ceil_div_u64(place->rows, place->span_rows) : 0;
 }
 
-/* Adds bytes [from, from + piece) of each of `rows` rows from first_row on to their spans' sums.
- * Several threads may add to the same sums. Every byte is added once.
+/* Adds bytes from .. from + piece - 1 of each of `rows` rows from row first_row on to the sums of
+ * their spans. Several threads may add to the same sums. Every byte is added once. Cannot fail.
  *
  *   data   char [rows][piece]
  *   sums   uint32 [spans_touched()], 0 at first: of the span that contains first_row and those
@@ -65,7 +67,8 @@ static inline uint64_t spans_count(const struct product_place *place)
 void spans_add(const struct product_place *place, uint64_t first_row, uint64_t rows, uint64_t from,
                uint64_t piece, const void *data, uint32_t *sums);
 
-/* Returns the CRC-32 (that of zlib) of all bytes of a span, from its whole sum. */
+/* Returns the CRC-32 (that of zlib) of all bytes of span number `span`, from 0. `sum` is its sum
+ * (spans_add()), to which every byte was added. */
 uint32_t spans_crc(const struct product_place *place, uint64_t span, uint32_t sum);
 
 #endif

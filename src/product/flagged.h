@@ -23,19 +23,25 @@ struct flag_block {
     const float *kurtosis, *tolerance;
 };
 
-/* Return how many cells of one channel a dump has; the ifs and the channels of a row of cells; the
- * product of these two. Of products with flags (spec->flag). */
+/* Returns how many cells in time a dump has, for each if and channel, of a product with flags. */
 uint64_t flagged_cells(const struct product_spec *spec);
+/* Returns the ifs of a row of cells, of a product with flags: selected stations x beams x
+ * polarisations. */
 uint64_t flagged_ifs(const struct product_spec *spec);
+/* Returns the channels of a row of cells, of a product with flags: those that are kept, before
+ * neighbours are averaged. */
 uint64_t flagged_channels(const struct product_spec *spec);
+/* Returns the number of cells in a row of cells, of a product with flags: flagged_ifs() x
+ * flagged_channels(). */
 uint64_t flagged_row(const struct product_spec *spec);
 
-/* Returns the centres of cells, in seconds after the observation's start. */
+/* Returns the axis of the centres of cells in time, in seconds after the observation's start. */
 struct time_axis flagged_time(const struct product_spec *spec);
 
-/* Puts /flags, /kurtosis (if spec->flag.has_kurtosis) and their scales into a new file, which has
- * the scales of the rows; the values of both come with the rows. `ifs`: name of the scale of the
- * rows' ifs. Fails with DATA, NO_SPACE, DEVICE (memory). */
+/* Puts the datasets /flags, /kurtosis (if spec->flag.has_kurtosis) and their scales into a new
+ * file, which has the scales of the rows. The values of both come with the rows, later. `ifs` is
+ * the name of the scale of the rows' ifs. Main thread only. Fails with DATA, NO_SPACE, DEVICE
+ * (memory). */
 status_t flagged_put(hid_t file, const struct product_spec *spec, const char *ifs);
 
 #endif

@@ -7,15 +7,19 @@
 #include "io/hdf5/h5_dataset.h"
 #include "product/product.h"
 
-/* Returns whether ifs are others than the bank's polarisations of its stations and beams. */
+/* Returns whether ifs of a product are combined: Stokes parameters, coherencies, or sums of
+ * stations or beams. 0 if each if is one polarisation of one station and beam. */
 int ifs_are_combined(const struct product_spec *spec);
 
-/* Return the ifs of one station and beam, and of a row. */
+/* Returns the number of ifs of one station and beam: 1 or 4, or as many as selected polarisations.
+ */
 uint32_t ifs_of_antenna(const struct product_spec *spec);
+/* Returns the number of ifs of a row: ifs_of_antenna() x stations x beams, each 1 if summed. Not
+ * for visibilities. */
 uint32_t ifs_count(const struct product_spec *spec);
 
-/* Returns how many weights a row has, of a product that has weights: nifs times its frequencies if
- * power is flagged or of visibilities, else times its coarse channels. */
+/* Returns how many weights a row has, of a product that has weights: spec->nifs times its
+ * frequencies if power is flagged or of visibilities, else times the selected coarse channels. */
 uint64_t ifs_weights(const struct product_spec *spec);
 
 /* Returns the least number of neighbouring streams (station, beam, polarisation) of one coarse
@@ -31,7 +35,7 @@ status_t ifs_name(const struct product_spec *spec, struct h5_names *out);
 
 /* Appends the ifs of one station and beam as PSRFITS names them: "AA", "AABB", "IQUV", "AABBCRCI",
  * "I"; of more than two separate polarisations, their names with commas between. Fails with DEVICE
- * (memory). */
+ * (memory); `out` may have a part of it then. */
 status_t ifs_pol_type(const struct product_spec *spec, struct text *out);
 
 #endif

@@ -16,25 +16,28 @@ enum {
 
 typedef struct medians medians_t;
 
-/* Creates the medians of at most `columns` columns, for medians_destroy(); medians_add() uses
- * `threads` threads. Fails with DEVICE (memory). */
+/* Creates the medians of at most `columns` columns, for medians_destroy(). medians_add() uses
+ * `threads` >= 1 threads. Fails with DEVICE (memory); *out is unchanged then. */
 status_t medians_create(uint64_t columns, uint32_t threads, medians_t **out);
-void medians_destroy(medians_t *medians); /* takes NULL */
+/* Frees medians. Takes NULL. */
+void medians_destroy(medians_t *medians);
 SCOPED_END(medians_destroy, medians_t *)
 /* Returns the bytes of memory that the medians of `columns` columns take. */
 uint64_t medians_bytes(uint64_t columns);
 
 /* Begins pass 0 .. MEDIANS_PASSES - 1, in this order, over all rows of `columns` columns: the same
- * number in all passes, at most that of medians_create(). */
+ * number in all passes, at most that of medians_create(). Pass 0 begins new medians. Cannot fail.
+ */
 void medians_begin(medians_t *medians, int pass, uint64_t columns);
 
-/* Adds the next rows of the pass, in any order.
+/* Adds some rows of the pass, in any order; a pass takes all of them once. One caller at a time.
+ * Cannot fail.
  *
- *   rows   float [count][stride], the columns first */
+ *   rows   float [count][stride], of which the first `columns` (medians_begin()) numbers count */
 void medians_add(medians_t *medians, const float *rows, uint64_t count, uint64_t stride);
 
-/* Writes the medians after the last pass into out, float [columns]; NaN where there were no
- * numbers. Call once: it uses the counts up. */
+/* Writes the medians after the last pass into out, float [columns] as of medians_begin(); NaN for a
+ * column without numbers. Call once: it uses the counts up. Cannot fail. */
 void medians_get(medians_t *medians, float *out);
 
 #endif

@@ -9,8 +9,9 @@
 #include "input/hdf5/stored.h"
 #include "product/codec.h"
 
-/* Reads chunk `number` (packed_corner()) of the uncompressed rows at `place` of the open file,
- * filled up with zeros. Any thread. Fails with DATA if they cannot be read.
+/* Reads chunk `number`, from 0 (packed_corner()), of the uncompressed rows at `place` of the open
+ * file `fd`. What exceeds the rows is filled up with zeros. `path` is for messages. Any thread.
+ * Fails with DATA if they cannot be read; `out` is undefined then.
  *
  *   out    char [packed_chunk_bytes()] */
 status_t packed_read_chunk(const struct packed_shape *shape, int fd, const char *path,
@@ -25,48 +26,57 @@ struct packed_files {
     const char *part, *path; /* their names, likewise */
 };
 
-/* Creates the open file `to` anew, with MARK_RUN (io/mark.h), with everything that `spec` states,
- * but spec->inputs and spec->compression: inputs are those of the product, `compression` is not
- * NONE. Sets *shape, cut, and *out, for packed_destroy(). Fails as product_create(); with DATA also
- * if the product is unreadable; with DEVICE (memory, descriptors). */
+/* Creates the open file files->to anew, with MARK_RUN (io/mark.h). It gets everything that `spec`
+ * states, but spec->inputs and spec->compression: inputs are read from the product, `compression`
+ * is not NONE. Sets *shape, cut, and *out, for packed_destroy(). Main thread only. Fails with
+ * USAGE, NO_SPACE as product_create(); with DATA also if the product is unreadable; with DEVICE
+ * (memory, descriptors). */
 status_t packed_begin(const struct packed_files *files, const struct product_spec *spec,
                       enum compression compression, packed_t **out, struct packed_shape *shape);
-/* Allocates the place of the next chunk, which is `bytes` long when compressed: offset *at of the
- * file `to`. Call for all chunks, in their order. By packed_finish(), any thread or rank has
- * written it there. Fails with NO_SPACE, DATA, DEVICE (memory). */
+/* Allocates the place of the next chunk, which is `bytes` long when compressed, and sets *at to its
+ * offset in the file `to`. Call it for all chunks, in their order, in the main thread. Any thread
+ * or rank writes the chunk there before packed_finish(). Fails with NO_SPACE, DATA, DEVICE
+ * (memory); *at is unchanged then. */
 status_t packed_place(packed_t *packed, uint64_t bytes, uint64_t *at);
 /* Closes the file for HDF5, copies the other content of `part`, and computes the CRCs of all
- * objects. *place gets the places of the datasets. The file keeps its mark, and is not synced.
- * Fails with DATA, also if chunks have no place; with NO_SPACE, DEVICE (memory, descriptors, no
- * child), STOPPED. */
+ * objects. Sets *place to the places of the datasets. The file keeps its mark, and is not synced.
+ * Main thread only. Fails with DATA, also if chunks have no place; with NO_SPACE, DEVICE (memory,
+ * descriptors, no child), STOPPED. */
 status_t packed_finish(packed_t *packed, struct product_place *place);
-void packed_destroy(packed_t *packed); /* takes NULL */
+/* Closes the file for HDF5 and frees `packed`; both descriptors stay open. Takes NULL. */
+void packed_destroy(packed_t *packed);
 SCOPED_END(packed_destroy, packed_t *)
 
 typedef struct rows rows_t;
 
-/* Opens the rows of a product, which must outlive them, compressed or not, for rows_close(). Fails
- * with DATA if the file cannot be read; with DEVICE (memory, descriptors). */
+/* Opens the rows of a product, which must outlive them, compressed or not, for rows_close(). Main
+ * thread only. Fails with DATA if the file cannot be read; with DEVICE (memory, descriptors); *out
+ * is unchanged then. */
 status_t rows_open(const struct product *product, rows_t **out);
-void rows_close(rows_t *rows); /* takes NULL */
+/* Closes the file of rows_open() and frees the rows. Takes NULL. */
+void rows_close(rows_t *rows);
 SCOPED_END(rows_close, rows_t *)
 
-/* Reads bytes [from, from + piece) of each of `count` rows from `first` on, decompressed.
+/* Reads bytes from .. from + piece - 1 of each of `count` rows from row `first` on, from 0,
+ * decompressed. One thread at a time, which may use HDF5.
  *
  *   out    char [count][piece]
- * Fails with DATA if they are unreadable or damaged; with DEVICE (memory). */
+ *
+ * Fails with DATA if they are unreadable or damaged; with DEVICE (memory). `out` is undefined then.
+ */
 status_t rows_read(rows_t *rows, uint64_t first, uint64_t count, uint64_t from, uint64_t piece,
                    void *out);
 
-/* Opens a dataset in chunks, to read it without HDF5's filters; depot_close() frees *out. *storage,
- * zero before, gets how it is stored, and must outlive the depot; the caller calls storage_free()
- * in any case. Fails with DATA if it is unreadable or stored otherwise; with DEVICE (memory,
- * descriptors). */
+/* Opens dataset `name` in chunks of the HDF5 file `path`, to read it without HDF5's filters;
+ * depot_close() frees *out. *storage, zero before, gets how it is stored, and must outlive the
+ * depot; the caller calls storage_free() in any case. Main thread only. Fails with DATA if it is
+ * unreadable or stored otherwise; with DEVICE (memory, descriptors). */
 status_t rows_open_depot(const char *path, const char *name, struct storage *storage,
                          depot_t **out);
-/* Reads a part of that dataset into out [size[0]][size[1]]..., numbers of `type`. start and size
- * have an entry for each dimension. `where` names it in messages. Fails with DATA if it is outside
- * the dataset, unreadable or damaged; with DEVICE (memory). */
+/* Reads a part of the dataset of a depot (rows_open_depot()) into out [size[0]][size[1]]...,
+ * numbers of `type`. start and size, in elements, have an entry for each dimension. `where` names
+ * it in messages. One thread at a time, which may use HDF5. Fails with DATA if the part is outside
+ * the dataset, unreadable or damaged; with DEVICE (memory). `out` is undefined then. */
 status_t rows_select(depot_t *depot, hid_t type, const char *where, const hsize_t *start,
                      const hsize_t *size, void *out);
 

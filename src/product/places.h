@@ -26,15 +26,18 @@ enum place {
     PLACE_COUNT
 };
 
-/* Finds the offsets of the datasets that the file has: each in one piece, its numbers of the
- * table's size. Offsets of missing datasets stay as they are. Always sets place->scales: rows of
+/* Finds the offsets (bytes) in the file of the datasets that it has: each in one piece, its numbers
+ * of the table's size. Offsets of missing datasets stay as they are. Sets place->scales: rows of
  * /scale, or 0. `out` [PLACE_COUNT], {{0}} before, gets the datasets, open (id 0: missing); NULL:
- * not wanted. The caller calls places_close(&out) in any case. Fails with DATA if one is
- * unreadable, not contiguous, or of numbers of another size; with DEVICE (memory). */
+ * not wanted. The caller calls places_close(&out) in any case. `path` is for messages. Main thread
+ * only. Fails with DATA if one is unreadable, not contiguous, or of numbers of another size; with
+ * DEVICE (memory). Some offsets may be set then. */
 status_t places_find(hid_t file, const char *path, struct product_place *place,
                      struct h5_dataset *out);
-void places_close(struct h5_dataset (*found)[PLACE_COUNT]); /* takes {0} */
-/* Returns the path of a dataset in the file, without the first slash. */
+/* Closes the datasets of places_find() that are open, [PLACE_COUNT], and sets them to {0}, which it
+ * takes. */
+void places_close(struct h5_dataset (*found)[PLACE_COUNT]);
+/* Returns the path of a dataset in the file, without the first slash; a static text. */
 const char *place_name(enum place which);
 
 #endif

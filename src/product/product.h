@@ -101,13 +101,13 @@ struct product_place {
     uint64_t file_bytes;
 };
 
-/* Returns the bytes of a row of `streams` streams of `nchannels` channels as the filter bank makes
- * them, in floats, before it becomes a product's. */
+/* Returns the bytes of a row of `streams` streams of `nchannels` channels each as the filter bank
+ * makes them, in floats, before it becomes a product's. */
 uint64_t product_row_bytes(enum product_kind kind, uint64_t streams, uint64_t nchannels);
-/* Returns the bytes of a row of any product. */
+/* Returns the bytes of a row of any product as it is stored, uncompressed. */
 uint64_t product_spec_row_bytes(const struct product_spec *spec);
-/* Returns the axis of the product's time stamps, seconds after the observation's start: of rows; of
- * series, of the times in a row (of a search its cells). */
+/* Returns the axis of the product's time stamps, in seconds after the observation's start: of rows;
+ * of series, of the times in a row (of a search its cells). */
 struct time_axis product_time(const struct product_spec *spec);
 
 /* Writes the open file anew, which `path` names in messages; it has MARK_RUN (io/mark.h) until
@@ -119,8 +119,9 @@ struct time_axis product_time(const struct product_spec *spec);
  * as spec->visibilities->look() does; with NO_SPACE, DATA, DEVICE (memory). */
 status_t product_create(int fd, const char *path, const struct product_spec *spec,
                         struct product_place *place, uint64_t *frequency_at);
-/* Writes the values of /frequency past HDF5, by several threads, at their offset in the open file;
- * 0: nothing. Any thread. Fails with NO_SPACE or DATA. */
+/* Writes the values of /frequency, doubles in Hz, without HDF5, by several threads, at offset `at`
+ * (bytes) in the open file; nothing if `at` is 0. `path` is for messages. Any thread. Not synced.
+ * Fails with NO_SPACE or DATA. */
 status_t product_put_frequencies(int fd, const char *path, const struct product_spec *spec,
                                  uint64_t at);
 
@@ -133,22 +134,26 @@ struct product_counts {
 
 /* Writes the counts into a product whose rows are complete, then the CRCs of all objects
  * (contents_put()): `path` must open the file `fd`, which may have its mark. Nothing is synced.
- * Idempotent. Fails with NO_SPACE, DATA, DEVICE (memory, descriptors). */
+ * Idempotent. Main thread only. Fails with NO_SPACE, DATA, DEVICE (memory, descriptors); some may
+ * be written then. */
 status_t product_put_counts(int fd, const char *path, const struct product_place *place,
                             const struct product_counts *counts);
 
-/* Counts the rows that are NaN because their input could not be read: none where they cannot be
- * marked (holes_offset 0). Fails with DATA if the open file cannot be read there. */
+/* Counts the rows that are NaN because their input could not be read; 0 where they cannot be marked
+ * (holes_offset 0). `path` is for messages. Fails with DATA if the open file cannot be read there;
+ * *out is unchanged then. */
 status_t product_count_holes(int fd, const char *path, const struct product_place *place,
                              uint64_t *out);
 
-/* quantised_is(): returns whether a product's numbers are quantised, with scales. quantised_form():
- * returns their range and sign. */
+/* Returns whether a product's numbers are quantised, with scales: spectra or power in fewer bits
+ * than 32. */
 static inline int quantised_is(const struct product_spec *spec)
 {
     enum quantity quantity = product_quantity(spec->kind);
     return (quantity == QUANTITY_SPECTRA || quantity == QUANTITY_POWER) && spec->steps.bits < 32;
 }
+/* Returns the form of numbers of `bits` bits, below 32, of products of a kind: their bits, and
+ * whether they have a sign (spectra). */
 static inline struct steps_form quantised_form(enum product_kind kind, uint32_t bits)
 {
     return (struct steps_form){bits, product_quantity(kind) == QUANTITY_SPECTRA};
@@ -162,11 +167,13 @@ struct product_steps {
     const uint16_t *low, *high; /* how many numbers were clipped */
 };
 
-/* Counts clipped numbers of the open file: too low, too high; none without scales. `lines`: ifs
- * times frequencies. Fails with DATA if the counts cannot be read; with DEVICE (memory). */
+/* Numbers that did not fit their bits: too low, too high. */
 struct product_clips {
     uint64_t low, high;
 };
+/* Adds up the counts of clipped numbers in the open file; zeros without scales. `lines`: ifs times
+ * frequencies. `path` is for messages. Fails with DATA if the counts cannot be read; with DEVICE
+ * (memory). *out is unchanged then. */
 status_t product_count_clips(int fd, const char *path, const struct product_place *place,
                              uint64_t lines, struct product_clips *out);
 
@@ -241,9 +248,10 @@ struct product {
 struct product_flags {
     uint64_t count, flagged, by_kurtosis, unknown;
 };
-/* Counts the flags of all `cells` cells of the file at `path`, with datasets at `place`, by several
- * threads. *out is zero if there are none, and after a failure. Fails with DATA if the file cannot
- * be read; with DEVICE (memory, descriptors). */
+/* Counts the flags of all `cells` cells (rows of cells x ifs x channels) of the file at `path`,
+ * with datasets at `place`, by several threads. *out is zero if there are none, and after a
+ * failure. Any thread. Fails with DATA if the file cannot be read; with DEVICE (memory,
+ * descriptors). */
 status_t product_count_flags(const char *path, const struct product_place *place, uint64_t cells,
                              struct product_flags *out);
 
@@ -257,16 +265,18 @@ struct product_weights {
 };
 /* Reads all weights, flags and clips of the file of a product into *out, zero before. Of a product
  * without weights only the clips are set. Fails with DATA if the file cannot be read; with DEVICE
- * (memory, descriptors). */
+ * (memory, descriptors). After a failure only the clips may be set. */
 status_t product_weigh(const struct product *product, struct product_weights *out);
 
-/* Returns whether the file is a product of ours, or has a mark (io/mark.h), as what a run that died
- * leaves; 0 if it is unreadable, whose cause is forgotten. Opens it in a child process. */
+/* Returns whether the file is a product of voltmill, or has a mark (io/mark.h), as a run leaves
+ * that died; 0 if the file is missing or unreadable, whose cause is forgotten. Opens it in a child
+ * process. Main thread only. */
 int product_is_ours(const char *path);
 
-/* Find the places of a product's datasets in a child process (io/apart.h); product_find_part() of
- * one that may be incomplete (with a mark). Fail with DATA if the file is unreadable, damaged, or
- * no product of ours; with DEVICE (memory, descriptors, no child), STOPPED. */
+/* Find the places of the datasets of the product at `path`, in a child process (io/apart.h):
+ * product_find_place() of a complete one, product_find_part() also of one that is incomplete (with
+ * a mark). Main thread only. Fail with DATA if the file is unreadable, damaged, or no product of
+ * ours; with DEVICE (memory, descriptors, no child), STOPPED; *out is unchanged then. */
 status_t product_find_place(const char *path, struct product_place *out);
 status_t product_find_part(const char *path, struct product_place *out);
 
@@ -277,7 +287,8 @@ status_t product_find_part(const char *path, struct product_place *out);
  * (memory, descriptors, no child), STOPPED. */
 status_t product_open(const char *path, struct product **out);
 status_t product_open_part(const char *path, struct product **out);
-void product_destroy(struct product *product); /* takes NULL */
+/* Frees a product and all that its members point to. Takes NULL. */
+void product_destroy(struct product *product);
 SCOPED_END(product_destroy, struct product *)
 
 /* Opens a product of unknown origin in a child process (io/apart.h). */

@@ -24,24 +24,26 @@ struct sheet {
     uint64_t scale_rows; /* 0: they have none */
 };
 
-/* Returns the name of dataset `which` (0 .. SHEET_BESIDES - 1) of those beside a bank's rows that
- * can be shown: "weights", "kurtosis", "flags", "bandpass". */
 enum { SHEET_BESIDES = 4 };
+/* Returns the name of dataset `which` (0 .. SHEET_BESIDES - 1) of those beside a bank's rows that
+ * can be shown: "weights", "kurtosis", "flags", "bandpass". The text is static. */
 const char *sheet_beside(int which);
 
-/* Opens dataset `name` ("weights") of an HDF5 file, for sheet_close(); *out = NULL when there is
- * none. It is tried in a child process first (io/apart.h). Fails with DATA if the file is
- * unreadable, the dataset has other dimensions or types than numbers or pairs of them, or its
- * coarse frequencies or scales do not fit it; with DEVICE (memory, descriptors, no child),
- * STOPPED. */
+/* Opens dataset `name` (without a slash: "weights") of an HDF5 file, for sheet_close(); *out = NULL
+ * when there is none. It is tried in a child process first (io/apart.h). Main thread only. Fails
+ * with DATA if the file is unreadable, the dataset has other dimensions or types than numbers or
+ * pairs of them, or its coarse frequencies or scales do not fit it; with DEVICE (memory,
+ * descriptors, no child), STOPPED; *out is unchanged then. */
 status_t sheet_open(const char *path, const char *name, struct sheet **out);
-void sheet_close(struct sheet *sheet); /* takes NULL */
+/* Closes the file of a sheet and frees the sheet. Takes NULL. */
+void sheet_close(struct sheet *sheet);
 SCOPED_END(sheet_close, struct sheet *)
 extern const struct description sheet_description;
 
-/* Reads `rows` rows from `row` on and `chans` channels from `chan` on of if at_if into out, float
- * [rows][chans]: |x|^2 of pairs, numbers in few bits with their scale and offset applied. Fails
- * with DATA if they are unreadable or damaged; with DEVICE (memory). */
+/* Reads `rows` rows from row `row` on and `chans` channels from channel `chan` on, of if number
+ * `at_if`, all from 0 and inside of the sheet, into out, float [rows][chans]. Pairs become |x|^2;
+ * numbers in few bits get their scale and offset before. Main thread only. Fails with DATA if they
+ * are unreadable or damaged; with DEVICE (memory). `out` is undefined then. */
 status_t sheet_read(const struct sheet *sheet, uint64_t row, uint64_t rows, uint64_t at_if,
                     uint64_t chan, uint64_t chans, float *out);
 

@@ -13,19 +13,21 @@ struct stamp {
     uint64_t rows;
 };
 
-/* Returns the stamp of a product: digests of its job and inputs (texts; NULL: empty), and its
- * rows. */
+/* Returns the stamp of a product: digests (48 bits) of the texts of its job and inputs (NULL:
+ * empty; blanks and line ends at the end do not count), and its number of rows. */
 struct stamp stamp_of(const char *job, const char *inputs, uint64_t rows);
 
-/* Writes the word: "voltmill:0123456789ab:cdef01234567:1250". */
+/* Writes the word of a stamp, with its NUL, into `out`: "voltmill:0123456789ab:cdef01234567:1250",
+ * the digests in hexadecimal, the rows in decimal. */
 void stamp_write(const struct stamp *stamp, char out[STAMP_WORD]);
 
-/* Finds the word in the first 32 KiB of a file. *found: it is there, in *out. Fails with DATA if
- * the file cannot be read; with DEVICE (memory, descriptors). *found is 0 then. */
+/* Finds the word of a stamp in the first 32 KiB of the file at `path`. Sets *found to whether it is
+ * there, and *out to it. Fails with DATA if the file cannot be read; with DEVICE (memory,
+ * descriptors). *found is 0 then. */
 status_t stamp_read(const char *path, struct stamp *out, int *found);
 
-/* Returns how many letters of `text` are before the first such word, without the blank before it;
- * all if it has none. */
+/* Returns how many letters (bytes) of `text` are before the first word of a stamp in it, without a
+ * blank directly before it; all letters if it has none. */
 size_t stamp_letters_before(const char *text);
 
 /* Filterbanks that are not HDF5: their header, and the stamp of the job that made them. */
@@ -43,10 +45,11 @@ struct stamped {
  * read further, or is a damaged filterbank; with DEVICE (memory, descriptors, no child),
  * STOPPED. */
 status_t stamped_open(const char *path, struct stamped *out);
+/* Frees stamped->fbh5, and sets it to NULL, which it takes; may be repeated. */
 void stamped_end(struct stamped *stamped);
 
-/* Returns whether an open filterbank has as many spectra as its stamp says; 0 without a stamp:
- * unknown. */
+/* Returns whether an open filterbank (stamped->fbh5 is not NULL) has as many spectra as its stamp
+ * says; 0 without a stamp: unknown. */
 int stamped_is_whole(const struct stamped *stamped);
 
 /* End of the message "expected ...", for formats_expect(). */

@@ -66,9 +66,10 @@ struct voltages_place {
     uint64_t file_bytes;
 };
 
-/* Writes the open file anew, all but the samples, whose space is not reserved; `path` names it in
- * messages; it has MARK_SYNTH (io/mark.h) until mark_hdf5(). `fd` below 0: only computes the places
- * (`path` may be NULL). Nothing is synced. Fails with NO_SPACE, DATA, DEVICE (memory). */
+/* Writes the open file anew, all but the samples, whose space is not reserved, and sets *place to
+ * where they are. `path` names it in messages. It has MARK_SYNTH (io/mark.h) until mark_hdf5().
+ * `fd` below 0: only computes the places (`path` may be NULL). Nothing is synced. Main thread only.
+ * Fails with NO_SPACE, DATA, DEVICE (memory). */
 status_t voltages_create(int fd, const char *path, const struct voltages_spec *spec,
                          struct voltages_place *place);
 
@@ -83,9 +84,9 @@ struct loss;
 status_t voltages_create_copy(int fd, const char *path, const struct archive *archive,
                               const struct voltages_packing *packing, struct voltages_place *place);
 
-/* Finds how the archive's selected numbers are packed: the same on every rank. *out has 0 bits
- * where they are written as they are handed out; its scale and missing value are set in any case.
- */
+/* Finds how the archive's selected numbers are packed: the same on every rank; reads no file. *out
+ * has 0 bits where they are written as they are handed out; its scale and missing value are set in
+ * any case. Cannot fail. */
 void voltages_find_packing(const struct archive *archive, struct voltages_packing *out);
 
 /* Packs `count` numbers of packing->format, each `stride` bytes after the one before, into whole
@@ -103,10 +104,10 @@ void voltages_pack(const struct voltages_packing *packing, const char *in, size_
 status_t voltages_add_gaps(int fd, const char *path, struct loss *losses, size_t count,
                            uint32_t nstreams);
 
-/* Frees gaps->rows; the members keep their values. */
+/* Frees gaps->rows; the members keep their values: call it once. */
 void voltages_gaps_free(struct voltages_gaps *gaps);
-/* Appends a gap of `count` samples from `first` on of a stream. Fails with DEVICE (memory); the
- * gaps are unchanged then. */
+/* Appends a gap of `count` samples from sample `first` on, of stream number `stream`, all from 0.
+ * Fails with DEVICE (memory); the gaps are unchanged then. */
 status_t voltages_add_gap(struct voltages_gaps *gaps, uint64_t first, uint64_t count,
                           uint64_t stream);
 

@@ -28,7 +28,8 @@ typedef struct peers {
 /* Finds the processes of all ranks. Collective. Fails on all with DEVICE (memory). Other ranks are
  * processes of this machine if they have its name in MPI and exist here in /proc. */
 status_t peers_create_all(MPI_Comm comm, peers_t **out);
-void peers_destroy(peers_t *peers); /* takes NULL */
+/* Frees what peers_create_all() has made. Takes NULL. */
+void peers_destroy(peers_t *peers);
 SCOPED_END(peers_destroy, peers_t *)
 
 /* Returns whether a rank's process has ended, or is a zombie. */

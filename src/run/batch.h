@@ -30,7 +30,8 @@ status_t observations_find(const char *pattern, const char *list, int keeps_goin
 /* Fills in items, missing and count, which are zeros, from `texts`, not empty, which they point
  * into. observations_free() in any case. Fails with DEVICE (memory). */
 status_t observations_index(struct observations *observations);
-void observations_free(struct observations *observations); /* takes {0}; call it once */
+/* Frees the texts and lists, but leaves the pointers: call it once. Takes {0}. */
+void observations_free(struct observations *observations);
 
 struct batch_choice {
     const char *pattern;  /* of files; NULL: `list` */

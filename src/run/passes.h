@@ -159,7 +159,8 @@ struct run_plan {
  * DEVICE (memory, descriptors, no child) and STOPPED (while a child process opens files), where the
  * run would before its first chunk; not for want of disk space or of a device, nor with HOLES. */
 status_t run_plan_create(const struct run_options *options, struct run_plan **out);
-void run_plan_destroy(struct run_plan *plan); /* takes NULL */
+/* Frees a plan of run_plan_create(). Takes NULL. */
+void run_plan_destroy(struct run_plan *plan);
 SCOPED_END(run_plan_destroy, struct run_plan *)
 
 #endif

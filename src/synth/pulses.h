@@ -29,7 +29,8 @@ struct pulsar {
  * Fails with USAGE (dispersion that fits no transform of 2^26 samples, a channel that reaches down
  * to 0 Hz), DEVICE (memory, FFTW). */
 status_t pulsar_begin(const struct synth_spec *spec, struct pulsar *p);
-void pulsar_end(struct pulsar *pulsar); /* frees its plans, once; takes {0} */
+/* Frees what pulsar_begin() has made, but leaves the pointer: call it once. Takes {0}. */
+void pulsar_end(struct pulsar *pulsar);
 
 /* Adds samples first .. first + count - 1 of the coarse channel with centre chan_hz (Hz) to `out`;
  * `key` names its own noise, which is multiplied by `gain` (re, im; NULL: 1).
@@ -54,7 +55,8 @@ typedef struct bursts bursts_t;
  * that reaches down to 0 Hz, a time beyond 2^52 samples, a width beyond 2^26), DEVICE (memory,
  * FFTW). */
 status_t bursts_create(const struct synth_spec *spec, const noise_t *noise, bursts_t **out);
-void bursts_destroy(bursts_t *bursts); /* takes NULL */
+/* Frees bursts and the pulses that they have cached. Takes NULL. */
+void bursts_destroy(bursts_t *bursts);
 SCOPED_END(bursts_destroy, bursts_t *)
 
 /* Adds samples first .. first + count - 1 of all bursts in coarse channel `chan`, from 0, to `out`.

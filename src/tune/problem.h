@@ -87,7 +87,8 @@ status_t tune_problem_fits(const struct tune_problem *problem, backend_t *backen
  * (memory). */
 status_t tune_key_of(const struct tune_problem *problem, backend_t *backend, const void *spec,
                      struct tune_key *out);
-void tune_key_free(struct tune_key *key); /* takes {0}; may be repeated */
+/* Frees the texts of a key, which are empty then. Takes {0}; may be repeated. */
+void tune_key_free(struct tune_key *key);
 /* Returns a key as the database has it; its texts belong to `key`. */
 struct store_key tune_key_stored(const struct tune_key *key);
 

@@ -18,7 +18,8 @@ typedef struct tune_log tune_log_t;
  * stored. Fails with USAGE if the file is no log (another text, HDF5, a NUL byte); with DATA (no
  * ordinary file, unreadable, not writable, above 256 MiB), NO_SPACE, DEVICE (memory). */
 status_t tune_log_open(const char *path, tune_log_t **out);
-void tune_log_close(tune_log_t *log); /* takes NULL */
+/* Closes the file of a log and frees the log. Takes NULL. */
+void tune_log_close(tune_log_t *log);
 SCOPED_END(tune_log_close, tune_log_t *)
 
 /* Configuration i is values[i].
@@ -94,7 +95,8 @@ struct tune_outcome {
  * device one after the other before any was right). tune_outcome_free() in any case. */
 status_t tune_search(const struct tune_space *space, const struct tune_options *options,
                      tune_log_t *log, const char *problem, struct tune_outcome *out);
-void tune_outcome_free(struct tune_outcome *outcome); /* takes {0}; may be repeated */
+/* Frees outcome->results, which is NULL then. Takes {0}; may be repeated. */
+void tune_outcome_free(struct tune_outcome *outcome);
 
 /* Statistics of the rates, 1 / seconds, of the configurations that are right. */
 struct tune_statistics {

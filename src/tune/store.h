@@ -47,7 +47,8 @@ char *store_own(void);
  * empty one; what cannot be read is (also above 64 MiB, or refused), too, with a warning. Warns of
  * corrupt lines. Fails with DEVICE (memory). */
 status_t store_open(const char *path, store_t **out);
-void store_close(store_t *store); /* takes NULL */
+/* Frees a database of store_open(). Takes NULL. */
+void store_close(store_t *store);
 SCOPED_END(store_close, store_t *)
 
 /* Finds the records of the same kernel and identity, at most `most`, the nearest first, in out

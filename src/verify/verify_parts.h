@@ -144,7 +144,8 @@ struct verify_rows;
  * unreadable. Fails with DATA if a file of the archive is missing or has changed; with DEVICE
  * (memory, descriptors). */
 status_t verify_rows_create(const struct channelise_plan *plan, struct verify_rows **out);
-void verify_rows_destroy(struct verify_rows *rows); /* takes NULL */
+/* Frees a comparison of verify_rows_create(). Takes NULL. */
+void verify_rows_destroy(struct verify_rows *rows);
 SCOPED_END(verify_rows_destroy, struct verify_rows *)
 
 /* Returns the maximum over the streams of what went into filters (struct agreement), times the root
@@ -174,7 +175,8 @@ struct verify_steps;
  * scales cannot be read; with DEVICE (memory). */
 status_t verify_steps_create(const struct verify *verify, struct channelise_plan *plan,
                              struct verify_steps **out);
-void verify_steps_destroy(struct verify_steps *steps); /* takes NULL */
+/* Frees a comparison of verify_steps_create(). Takes NULL. */
+void verify_steps_destroy(struct verify_steps *steps);
 SCOPED_END(verify_steps_destroy, struct verify_steps *)
 
 /* A row as the reference makes it, of a chunk's streams. */

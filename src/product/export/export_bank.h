@@ -56,19 +56,23 @@ struct bank_format {
     void (*encode)(const struct export_rows *form, char *data, uint64_t lines, uint64_t chans);
 };
 
-/* Returns the functions of a format: those of SIGPROC unless it is FILE_PSRFITS. Not for FILE_HDF5.
- */
+/* Returns the functions of a format, a static struct: those of SIGPROC unless it is FILE_PSRFITS.
+ * Not for FILE_HDF5. */
 const struct bank_format *export_bank_format(enum file_format format);
 
-/* Completes a subint of PSRFITS, from 0, of which only the numbers are written; others are
- * unchanged. Numbers change only with is_last. `data`: memory for [rows_each][nifs][bank->chans]
- * numbers of form.bits. Fails with USAGE if they differ from an existing file that is compared;
- * with NO_SPACE, DATA (also of reading the numbers), DEVICE (memory). */
+/* Completes subint `subint`, from 0, of a PSRFITS file, of which only the numbers are written; a
+ * complete one is unchanged. Call it twice. Without is_last it computes band, scales and weights
+ * from the numbers, and leaves these; a subint that is partly filled or has NaN stays incomplete.
+ * With is_last it then replaces NaN among the numbers, and completes the subint. `data`: memory for
+ * [rows_each][nifs][bank->chans] numbers of form.bits. Fails with USAGE if they differ from an
+ * existing file that is compared; with NO_SPACE, DATA (also of reading the numbers), DEVICE
+ * (memory). */
 status_t export_psrfits_complete(struct export_bank *bank, uint64_t subint, int is_last,
                                  char *data);
 /* Returns the spectra of one subint of a file of `rows` spectra of `samples` numbers each: at most
- * EXPORT_BLOCK numbers, but at least one spectrum. Where blocks of rows have scales of their own
- * (steps->bits is not 0, steps->scales not 1), it divides steps->rows. */
+ * EXPORT_BLOCK numbers and 4096 spectra, but at least one spectrum. Where blocks of rows have
+ * scales of their own (steps->bits is not 0, steps->scales not 1), it divides steps->rows, and may
+ * exceed 4096. */
 uint64_t export_psrfits_cut(uint64_t rows, uint64_t samples, const struct fbh5_steps *steps);
 
 extern const struct bank_format export_fil_format, export_psrfits_format;

@@ -45,14 +45,15 @@ status_t before_claim(struct before *before, int force);
  * ordinary file, is another user's, or is locked by another command; with NO_SPACE, DATA, DEVICE
  * (memory, descriptors). */
 status_t before_take(struct before *before, int force, int (*is_ours)(const char *path));
-/* Gives up what was claimed, as before_end(), and sets `kind` to BEFORE_COMPLETE. */
+/* Gives up what was claimed, as before_end(), and sets `kind` to BEFORE_COMPLETE. On rank 0. */
 void before_yield(struct before *before);
 
-/* Fails with USAGE always: the existing file differs from what would be written. */
+/* Fails with USAGE always: the message says that the existing file differs from what would be
+ * written, and that --force replaces it. */
 status_t before_differ(const struct before *before);
 
-/* Returns the name of the file that is written or read: before->file if it is complete, else
- * before->part. */
+/* Returns the name of the file that is written or read: before->file if `kind` is BEFORE_COMPLETE,
+ * else before->part. The name belongs to the caller of before_claim(). */
 const char *before_path(const struct before *before);
 /* On rank 0: sets *fd to the descriptor through which to make the file: the claimed one, or, if
  * there is a file to compare, that of a new file in memory. before_end() closes both. Fails with
@@ -63,9 +64,10 @@ status_t before_make(struct before *before, int *fd);
  * Fails with USAGE if it is not; with DATA if it cannot be looked up. */
 status_t before_check_size(const struct before *before, const struct voltages_place *place);
 
-/* Writes bytes at an offset of FILE.part, open as `fd`, or compares them with those of the existing
- * file, open as `fd`. Any rank. Fails with USAGE if they differ; with DATA if the file cannot be
- * written or read, or ends before; with NO_SPACE, DEVICE (memory). */
+/* Writes `bytes` bytes at an offset (bytes) of FILE.part, open as `fd`, unsynced, if `kind` is
+ * BEFORE_NOTHING. Else compares them with those of the existing file, open as `fd`. Any rank and
+ * thread. Fails with USAGE if they differ; with DATA if the file cannot be written or read, or ends
+ * before; with NO_SPACE, DEVICE (memory). */
 status_t before_put(const struct before *before, int fd, uint64_t offset, const void *data,
                     uint64_t bytes);
 
@@ -75,9 +77,10 @@ status_t before_put(const struct before *before, int fd, uint64_t offset, const 
 status_t before_check_rest(const struct before *before, int fd, const struct voltages_place *place);
 
 /* On rank 0: removes FILE.part if this command began it and it is incomplete (is_ours), and folders
- * that were made for it and are empty. Repeated calls have no effect. */
+ * that were made for it and are empty. Repeated calls have no effect. Failures are ignored. */
 void before_abandon(struct before *before);
-/* Does before_abandon(), and closes the descriptors, which unlocks FILE.part; they become -1. */
+/* On any rank: does before_abandon(), and closes the descriptors, which unlocks FILE.part; they
+ * become -1. May be repeated. */
 void before_end(struct before *before);
 
 /* Description of the file to write. */
@@ -108,8 +111,8 @@ struct export_file {
 
 /* Checks that the file may be made: neither it nor FILE.part is one of the files that `reads`
  * contains, and what has its name has the plan's length and head, or may be replaced (plan->force,
- * is_ours()). Fails with USAGE if not, or if it cannot be made there; with DATA if that is unknown;
- * with DEVICE (memory). */
+ * is_ours()). Makes nothing. Fails with USAGE if not, or if it cannot be made there; with DATA if
+ * that is unknown; with DEVICE (memory). */
 status_t export_file_check(const struct export_plan *plan, const struct guard *reads);
 /* Begins FILE.part, made with its folder if need be, which gets a mark and the plan's head alone;
  * or opens the file that has the plan's length and head, to be compared. After export_file_check().
@@ -120,10 +123,10 @@ status_t export_file_begin(const struct export_plan *plan, struct export_file *o
 /* Reserves disk space for the first `bytes` >= 1 bytes of FILE.part; does nothing for a file that
  * is compared. Fails with NO_SPACE, USAGE, DATA, DEVICE (memory), as file_reserve() (io/file.h). */
 status_t export_file_reserve(const struct export_file *file, uint64_t bytes);
-/* Writes bytes, or compares them with an existing file. Several threads may write different bytes.
- * The first MARK_BLOCK bytes are kept until export_file_publish(). Fails with USAGE if they differ;
- * with DATA if the file cannot be written or read, or ends before; with NO_SPACE, DEVICE (memory).
- */
+/* Writes `bytes` bytes at an offset (bytes), unsynced, or compares them with an existing file.
+ * Several threads may write different bytes. The first MARK_BLOCK bytes are kept until
+ * export_file_publish(). Fails with USAGE if they differ; with DATA if the file cannot be written
+ * or read, or ends before; with NO_SPACE, DEVICE (memory). */
 status_t export_file_put(struct export_file *file, uint64_t offset, const void *data,
                          uint64_t bytes);
 /* Syncs the file, replaces its mark by its first bytes, and gives it its name; does nothing if it
@@ -135,10 +138,10 @@ status_t export_file_publish(struct export_file *file);
  * Fails with DEVICE (memory). */
 status_t export_file_say_before(const struct export_file *file, struct text *said, int *is_before);
 /* Checks, begins and publishes a file whose whole content is plan->head (plan->bytes long).
- * *is_before: it was complete before, and nothing was written. Fails with USAGE if it is one of
- * those that `reads` contains, exists and differs (unless forced), is locked, or cannot be made;
- * with NO_SPACE, DATA, DEVICE (memory, descriptors). FILE.part is removed then, unless it is
- * complete. */
+ * *is_before is set to whether it was complete before, so that nothing was written. Fails with
+ * USAGE if it is one of those that `reads` contains, exists and differs (unless forced), is locked,
+ * or cannot be made; with NO_SPACE, DATA, DEVICE (memory, descriptors). FILE.part is removed then,
+ * unless it is complete. */
 status_t export_file_write(const struct export_plan *plan, const struct guard *reads,
                            int *is_before);
 /* Frees the file's memory and closes it. Removes FILE.part, and folders made for it, if this
@@ -146,8 +149,9 @@ status_t export_file_write(const struct export_plan *plan, const struct guard *r
  * Takes one of zeros, and leaves EXPORT_FILE_NONE. */
 void export_file_end(struct export_file *file);
 
-/* Makes the name of a file: a copy of `chosen`, or (NULL) the path of the product with `ending` in
- * the place of its own; for free(). Fails with DEVICE (memory). */
+/* Makes the name of a file: a copy of `chosen`, or (NULL) the path of the product with `ending`
+ * (such as ".fil") in the place of its own; for free(). Fails with DEVICE (memory); *out is
+ * unchanged then. */
 status_t export_name(const char *chosen, const char *product, const char *ending, char **out);
 
 /* Returns the number of NaN among `count` values. */

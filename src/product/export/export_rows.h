@@ -46,8 +46,8 @@ struct export_rows {
 status_t export_rows_of(const struct export_bank_options *options, struct text *head,
                         struct export_rows *out);
 
-/* Returns the form as far as the plan determines it, with a head of the maximum length: `bytes` of
- * the file is a maximum, too. */
+/* Returns the form as far as the plan determines it, with a head of the maximum length: `bytes`,
+ * those of the file, is a maximum, too. Cannot fail. */
 struct export_rows export_rows_expect(enum file_format format, const struct product_spec *spec);
 
 /* Sets data_offset, and moves the datasets beside the rows to places after the rows, where they are
@@ -59,15 +59,17 @@ void export_rows_place(struct export_rows *rows, const struct product_spec *spec
 
 /* Makes an open file anew, of `bytes` bytes, zeros after the head, whose first MARK_BYTES become
  * MARK_RUN (in `head`, too). Not synced, no space reserved. `path` is for messages. Fails with
- * NO_SPACE, DATA. */
+ * NO_SPACE, DATA; the file may be empty or cut then. */
 status_t export_rows_begin(struct text *head, uint64_t bytes, int fd, const char *path);
 
-/* Returns the offset of a row's numbers in the file; *together: how many rows from it on follow
- * each other without other bytes between. */
+/* Returns the offset (bytes) of a row's numbers in the file; `row` counts from 0. Sets *together to
+ * how many rows from it on follow each other without other bytes between; in PSRFITS that counts
+ * places after the last row, too. */
 uint64_t export_rows_at(const struct export_rows *rows, uint64_t row, uint64_t *together);
-/* Splits off the first of bytes [*from, *from + *left) of a row as it is made: as many as are
- * contiguous in the file (one if's, where the band is reversed). Returns their number, moves *from
- * and *left past them, and sets *at to their offset in the row as the file has it. */
+/* Splits off the first of bytes *from .. *from + *left - 1 of a row as it is made: as many as are
+ * contiguous in the file (one if's, where the band is reversed). Returns their number, and moves
+ * *from and *left past them. Sets *at to their offset (bytes) from the start of the row in the
+ * file. */
 uint64_t export_rows_piece(const struct export_rows *rows, uint64_t *from, uint64_t *left,
                            uint64_t *at);
 
@@ -83,29 +85,34 @@ struct export_sum {
 };
 typedef struct export_writer export_writer_t;
 
-/* Creates a writer for export_writer_destroy(), which drops rows that are kept: flush before.
- * `path`, the open file (export_rows_begin()), and the context and worker of `sum` must outlive it.
- * Fails with DEVICE (memory). */
+/* Creates a writer for export_writer_destroy(). `path`, the open file (export_rows_begin()), and
+ * the context and worker of `sum` must outlive it; `rows` is copied. Fails with DEVICE (memory);
+ * *out is unchanged then. */
 status_t export_writer_create(const struct export_rows *rows, int fd, const char *path,
                               uint32_t threads, const struct export_sum *sum,
                               export_writer_t **out);
-void export_writer_destroy(export_writer_t *writer); /* takes NULL */
+/* Frees a writer, and drops rows that it has kept: call export_writer_flush() before. Takes NULL.
+ */
+void export_writer_destroy(export_writer_t *writer);
 SCOPED_END(export_writer_destroy, export_writer_t *)
 /* Returns the memory, in bytes, of a writer with at most `threads` threads. */
 uint64_t export_writer_bytes(const struct export_rows *rows, uint32_t threads);
 
-/* export_writer_put(): writes bytes [from, from + piece) of `rows` rows from `row` on, data
+/* Writes bytes from .. from + piece - 1 of each of `rows` rows from row `row` on, from 0: data
  * [rows][piece] as they are made, whole numbers. Keeps whole rows until they make a row of the
- * table, or about 1 MiB of SIGPROC. export_writer_flush(): writes what is kept. Fail with NO_SPACE,
+ * table, or about 1 MiB of SIGPROC. One caller at a time. Nothing is synced. Fails with NO_SPACE,
  * DATA; rows that were kept are dropped then. */
 status_t export_writer_put(export_writer_t *writer, uint64_t row, uint64_t rows, uint64_t from,
                            uint64_t piece, const char *data);
+/* Writes the rows that export_writer_put() has kept, unsynced; without any does nothing. Fails with
+ * NO_SPACE, DATA; the rows are dropped then. */
 status_t export_writer_flush(export_writer_t *writer);
 
-/* Completes rows first .. first + count - 1 of the table, as far as it has them, when all rows are
- * written and flushed; does nothing for SIGPROC. Numbers change only with is_last, after which no
- * row may be written; all else is computed from the unchanged numbers. Idempotent. Fails with DATA
- * if the file cannot be read or written; with NO_SPACE. */
+/* Completes rows first .. first + count - 1, from 0, of the table, as far as it has them, when all
+ * rows are written and flushed; does nothing for SIGPROC. Call it twice: without is_last for all
+ * rows of the table, then with is_last, which alone changes numbers (export_psrfits_complete()),
+ * and after which no row may be written. Idempotent; nothing is synced. Fails with DATA if the file
+ * cannot be read or written; with NO_SPACE. */
 status_t export_rows_complete(export_writer_t *writer, uint64_t first, uint64_t count, int is_last);
 
 /* Truncates the open file after the rows (rows->bytes), syncs it, and replaces the mark by the

@@ -33,32 +33,35 @@ struct scale {
     uint64_t clipped, blanks; /* counted on the way: outside of the range; NaN */
 };
 
-/* Begins scaling to `bits` bits (8 or 16; with SCALE_NONE also 32) of `nlines` channels of all ifs;
- * free(scale->lines) returns its memory. Fails with DEVICE (memory). */
+/* Begins scaling to `bits` bits (8 or 16; with SCALE_NONE also 32) of `nlines` lines: the channels
+ * of all ifs, if after if. The caller frees out->lines by free(). Fails with DEVICE (memory); *out
+ * is unchanged then. */
 status_t scale_begin(const struct scale_options *options, uint32_t bits, uint64_t nlines,
                      struct scale *out);
 
-/* Returns whether all values must be measured before the first is encoded. */
+/* Returns whether all values must be measured (scale_measure()) before the first is encoded. */
 int scale_must_measure(const struct scale *scale);
-/* Measures values [count] of neighbouring channels, the first of which is channel `line`. NaN and
- * infinite values are ignored. One thread. */
+/* Measures values [count] of neighbouring channels, the first of which is line `line`, from 0
+ * (scale_begin()). NaN and infinite values are ignored. One thread. Cannot fail. */
 void scale_measure(struct scale *scale, const float *values, uint64_t count, uint64_t line);
-/* Ends measuring, or takes options.low and high if nothing had to be measured. `path` is for the
- * message. Fails with DATA if values had to be measured and none is finite. */
+/* Ends measuring, or takes options.low and high if nothing had to be measured. Call it before
+ * scale_encode(). `path` is for the message. Fails with DATA if values had to be measured and none
+ * is finite. */
 status_t scale_settle(struct scale *scale, const char *path);
 
-/* Writes `count` numbers, uint8_t or uint16_t by `bits` (8 or 16), to out, of neighbouring channels
- * from `line` on. NaN becomes the channel's mean with SCALE_CHANNELS, else 0. Counts clipped ones
- * and NaN in *scale: one thread. */
+/* Writes `count` numbers, uint8_t or uint16_t by `bits` (8 or 16), to out, for values [count] of
+ * neighbouring channels from line `line` on, from 0. NaN becomes the channel's mean with
+ * SCALE_CHANNELS, else 0. Counts clipped ones and NaN in *scale: one thread for each *scale. Cannot
+ * fail. */
 void scale_encode(struct scale *scale, const float *values, uint64_t count, uint64_t line,
                   void *out);
 
-/* Sets *zero and *step so that number q of channel `line` stands for *zero + q * *step. Valid after
- * scale_settle(). */
+/* Sets *zero and *step so that stored number q of line `line`, from 0, stands for *zero + q *
+ * *step, in the unit of the values. Valid after scale_settle(). */
 void scale_undo(const struct scale *scale, uint64_t line, double *zero, double *step);
 
 /* Appends "scaling: ...", one line with the numbers clipped so far, of a kind other than NONE.
- * Fails with DEVICE (memory). */
+ * Fails with DEVICE (memory); `out` may have a part of it then. */
 status_t scale_say(const struct scale *scale, struct text *out);
 
 #endif

@@ -18,13 +18,14 @@ struct psrfits_head {
     struct psrfits_table table; /* rows_each: NSBLK */
 };
 
-/* Sets the offsets of the columns and row_bytes of head->table, from its rows_each and the header's
- * nchans, nifs and nbits. The numbers before them are at 0: TSUBINT, OFFS_SUB, RA_SUB, DEC_SUB
- * (double), TEL_AZ, TEL_ZEN (float). */
+/* Sets the offsets of the columns in a row of the table, and row_bytes, all in bytes (head->table),
+ * from rows_each and the header's nchans, nifs and nbits. The numbers before them are at 0:
+ * TSUBINT, OFFS_SUB, RA_SUB, DEC_SUB (double), TEL_AZ, TEL_ZEN (float). */
 void psrfits_head_place(struct psrfits_head *head);
 
-/* Appends both headers, as bytes, in records of 2880; `out` is empty, or has whole records. Fails
- * with DEVICE (memory). */
+/* Appends both headers, that of the file and of its table, as bytes in records of 2880. `out` is
+ * empty before, or has whole records. Fails with DEVICE (memory); `out` may have a part of them
+ * then. */
 status_t psrfits_head_write(const struct psrfits_head *head, struct text *out);
 
 #endif

@@ -30,20 +30,21 @@ struct kind {
 #define KIND_DECLARE(id, name, quantity, is_filterbank) extern const struct kind name##_kind;
 PRODUCT_KINDS(KIND_DECLARE)
 
-/* Returns the functions of a kind. */
+/* Returns the functions of a kind, a static struct. */
 const struct kind *kind_of(enum product_kind kind);
 
-/* Returns the bytes of a row of the product, not compressed. */
+/* Returns the bytes of a row of the product as it is stored, uncompressed. */
 uint64_t kind_row_bytes(const struct product_spec *spec);
 
-/* Writes everything that a product states into a new file, but values that come later. Sets the
- * members of *place that are known before the file is complete: rows, row_bytes, span_rows and
- * scale_rows; all others to 0. Fails as kind->describe(). */
+/* Writes everything that a product states into a new HDF5 file, but values that come later. Sets
+ * the members of *place that are known before the file is complete: rows, row_bytes, span_rows and
+ * scale_rows; all others to 0. Main thread only. Fails as kind->describe(): with USAGE if the kind
+ * cannot store such rows; with NO_SPACE, DATA, DEVICE (memory). */
 status_t kind_describe(hid_t file, const struct product_spec *spec, struct product_place *place);
-/* Finds the offset of /frequency in an open file after kind_describe(), which reserves it and does
- * not write its values; 0: the product has none, or omits its values. product_put_frequencies()
- * writes them. `path` is for messages. Fails with DATA if it has no place, or cannot be opened;
- * with DEVICE (memory). */
+/* Finds the offset (bytes) of /frequency in an open file after kind_describe(), which reserves it
+ * and does not write its values. *out is 0 if the product has none, or omits its values, and may be
+ * 0 after a failure. product_put_frequencies() writes them. `path` is for messages. Main thread
+ * only. Fails with DATA if it has no place, or cannot be opened; with DEVICE (memory). */
 status_t kind_find_frequencies(hid_t file, const char *path, const struct product_spec *spec,
                                uint64_t *out);
 

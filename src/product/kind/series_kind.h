@@ -34,15 +34,18 @@ struct series {
 };
 
 /* Opens a dedispersed product, tried in a child process first (io/apart.h), for series_destroy().
- * Fails with DATA if it is unreadable, incomplete or none, its sizes or numbers are impossible, or
- * it has neither tsamp nor times; with DEVICE (memory, descriptors, no child), STOPPED. */
+ * Main thread only. Fails with DATA if it is unreadable, incomplete or none, its sizes or numbers
+ * are impossible, or it has neither tsamp nor times; with DEVICE (memory, descriptors, no child),
+ * STOPPED; *out is unchanged then. */
 status_t series_open(const char *path, struct series **out);
-void series_destroy(struct series *series); /* takes NULL */
+/* Closes the file and frees a series of series_open(). Takes NULL. */
+void series_destroy(struct series *series);
 SCOPED_END(series_destroy, struct series *)
 extern const struct description series_description;
 
-/* Reads samples first .. first + count - 1 of DM number `dm`, from 0, into out [count]. Fails with
- * DATA if they are unreadable; with DEVICE (memory). */
+/* Reads samples first .. first + count - 1, from 0, of DM number `dm`, from 0, into out, float
+ * [count]. Main thread only. Fails with DATA if they are unreadable; with DEVICE (memory). `out` is
+ * undefined then. */
 status_t series_read(const struct series *series, uint64_t dm, uint64_t first, uint64_t count,
                      float *out);
 

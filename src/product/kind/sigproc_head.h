@@ -26,23 +26,27 @@ struct sigproc {
 /* Returns the header of a filterbank as it is stored; its texts stay the filterbank's. */
 struct sigproc sigproc_of(const struct fbh5 *fbh5);
 
-/* Puts the highest frequency first, as PRESTO expects. Returns whether that reversed the band. */
+/* Makes the highest frequency the first (fch1, foff), as PRESTO expects. Returns whether that
+ * reversed the band: 1 if foff was above 0. */
 int sigproc_reverse(struct sigproc *header);
 
-/* Appends the header, with "unknown" for texts that are NULL or empty. Fails with USAGE if nchans,
- * nifs or nbits exceeds 2^31 - 1; with DEVICE (memory). `out` may have a part of it then. */
+/* Appends the header's bytes, with "unknown" for texts that are NULL or empty. Fails with USAGE if
+ * nchans, nifs or nbits exceeds 2^31 - 1; with DEVICE (memory). `out` may have a part of it then.
+ */
 status_t sigproc_write(const struct sigproc *header, struct text *out);
 
 /* Returns SIGPROC's number of a telescope, case, blanks, '-' and '_' ignored; 0 if it has none, or
  * `name` is NULL. */
 int32_t sigproc_telescope(const char *name);
 
-/* Splits hours or degrees into sixtieths, the seconds rounded to a multiple of 1 / parts. */
+/* Hours or degrees, their minutes (0 .. 59) and seconds (below 60). */
 struct sixtieths {
     int is_negative;
     unsigned whole, minutes;
     double seconds;
 };
+/* Splits hours or degrees into sixtieths; the seconds are rounded to a multiple of 1 / parts.
+ * is_negative is the sign; the other members are those of |value|. */
 struct sixtieths sixtieths_of(double value, double parts);
 
 #endif

@@ -57,7 +57,7 @@ struct visibilities_spec {
 #define VISIBILITIES_LEAST_STEP 1e-4
 
 /* Writes flags [count] for weights [count], shares of good samples: 1 where a weight is below
- * `least`, 0 or NaN; else 0. */
+ * `least`, or is 0 or NaN; else 0. */
 void visibilities_flag(const float *weights, uint64_t count, double least, unsigned char *flags);
 
 #endif

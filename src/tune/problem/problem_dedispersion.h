@@ -14,7 +14,8 @@ typedef struct dedispersion_trial dedispersion_trial_t;
  * device too). */
 status_t dedispersion_trial_create(backend_t *backend, const struct dedisperse_spec *spec,
                                    dedispersion_trial_t **out);
-void dedispersion_trial_destroy(dedispersion_trial_t *trial); /* takes NULL */
+/* Frees a trial, its buffers too. Takes NULL. */
+void dedispersion_trial_destroy(dedispersion_trial_t *trial);
 SCOPED_END(dedispersion_trial_destroy, dedispersion_trial_t *)
 
 /* Times a shape (NULL: the backend's own choice): runs it once to warm up, then `repeats` >= 1
