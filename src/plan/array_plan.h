@@ -20,10 +20,11 @@ struct array_lines {
     double spectrum_s; /* time of the samples of one spectrum */
 };
 
-/* Appends lines "  NAME  TEXT": baselines of two or more stations; with delays, for each direction
- * below 8, from lines->first on, the delays of the stations at both ends of the observation and the
- * largest drift, and the losses of amplitude, 1 - sinc(x): by the delay that is left across a
- * channel, and by the drift of the phase within a spectrum. Fails with DEVICE (memory). */
+/* Appends lines " NAME TEXT" of `voltmill plan`: the baselines of two or more stations. With delays
+ * also, for each direction below 8, from lines->first on: the delays of the stations at both ends
+ * of the observation and the largest drift; and the losses of amplitude, 1 - sinc(x), by the delay
+ * that is left across a channel and by the drift of the phase within a spectrum. Fails with DEVICE
+ * (memory); `out` may have a part of it then. */
 status_t array_lines_add(const struct array_lines *lines, struct text *out);
 
 /* Frequencies of a bank's channels on the sky, in one coarse channel. */
@@ -69,17 +70,18 @@ struct array_plan {
  * observation; dates, or more than 2^20 intervals of delays; only flagged stations for beams;
  * delays that are longer than the observation; with DEVICE (memory). */
 status_t array_plan_create(const struct channelise_plan *work, struct array_plan **out);
-/* Settles cells, bands, gains and grids, when units, hops and kept channels of the banks are known.
- * Fails with USAGE: an order of channels whose frequencies do not ascend; filter banks whose cells
- * would differ; with DEVICE (memory). */
+/* Settles cells, bands, gains and grids, when units, hops and kept channels of the banks of `work`
+ * are known. Fails with USAGE: an order of channels whose frequencies do not ascend; filter banks
+ * whose cells would differ; with DEVICE (memory). The plan is for array_plan_destroy() alone then.
+ */
 status_t array_plan_settle(struct array_plan *plan, const struct channelise_plan *work);
 /* Frees a plan of array_plan_create(). Takes NULL. */
 void array_plan_destroy(struct array_plan *plan);
 SCOPED_END(array_plan_destroy, struct array_plan *)
 
-/* Computes the time `more` / 2 samples after sample `at` of the filter banks' input, numbered as in
- * the observation: seconds after sample 0 of the observation, as two doubles whose sum is the time
- * (delay_at()). */
+/* Computes the time (more / 2) samples after sample `at` of the filter banks' input; `at` is
+ * numbered as in the observation, from 0. seconds[2] after sample 0 of the observation: two doubles
+ * whose sum is the time (delay_at()). */
 void array_plan_time(const struct channelise_plan *work, uint64_t at, uint64_t more,
                      double seconds[2]);
 
@@ -89,20 +91,21 @@ static inline double array_plan_part(double turns)
     return turns - ((turns + 0x1.8p52) - 0x1.8p52);
 }
 
-/* Returns the delay in seconds of a station, by its number among the selected ones, towards the
- * array's centre, geometry, cable and clock together, at a time of array_plan_time(). Without a
- * centre, returns the delay of cable and clock alone. */
+/* Returns the delay in seconds of a station towards the array's centre at a time of
+ * array_plan_time(): geometry, cable and clock together. Without a centre, that of cable and clock
+ * alone. `station` is its number, from 0, among the selected ones. */
 double array_plan_delay(const struct array_plan *plan, uint32_t station, const double seconds[2]);
 
-/* Returns the delay in seconds of a station, by its number among the selected ones, towards beam
- * `beam` of the job, geometry, cable and clock together, at a time of array_plan_time(). Numbers
- * after the last beam are the centres of the products. A beam or product without a direction of its
- * own has the array's centre. */
+/* Returns the delay in seconds of a station towards beam `beam`, from 0, of the job at a time of
+ * array_plan_time(): geometry, cable and clock together. Numbers after the last beam are the
+ * centres of the products, in their order. A beam or product without a direction of its own has the
+ * array's centre. `station` is its number, from 0, among the selected ones. */
 double array_plan_beam_delay(const struct channelise_plan *work, uint32_t beam, uint32_t station,
                              const double seconds[2]);
 
-/* Appends lines for `voltmill plan` (array_lines_add()), and how whole samples and phases are
- * renewed; `work` is complete, and has an array. Fails with DEVICE (memory). */
+/* Appends the lines of `voltmill plan` about an array (array_lines_add()), and how whole samples
+ * and phases are renewed. `work` is complete, and has an array. Fails with DEVICE (memory); `out`
+ * may have a part of it then. */
 status_t array_plan_words(const struct channelise_plan *work, struct text *out);
 
 /* Appends notes for the user, as lines: which of the centre, the beams and the products' centres
@@ -111,27 +114,30 @@ status_t array_plan_words(const struct channelise_plan *work, struct text *out);
  * (dates), DEVICE (memory). */
 status_t array_plan_notes(const struct channelise_plan *work, struct text *out);
 
-/* Returns how many more samples a block reads than each stream of it needs; 0 without a plan. */
+/* Returns how many more samples of each stream a block reads than each stream of it needs, since
+ * delays differ; 0 for `plan` NULL. */
 uint64_t array_plan_spread(const struct array_plan *plan);
 
-/* Returns the end of the cell that unit `from` is in; UINT64_MAX without a plan. */
+/* Returns the number of the first unit after the cell (units with the same whole samples) of unit
+ * `from`, from 0; UINT64_MAX for `plan` NULL. */
 uint64_t array_plan_cell_end(const struct array_plan *plan, uint64_t from);
 
-/* Computes the whole samples of streams first_stream .. first_stream + streams - 1, of the selected
- * ones, for units from `from` to the end of their cell. They are counted from plan->least: sample n
- * of stream first_stream + i is the archive's sample n + least + shifts[i]. All 0 with filters.
+/* Computes the whole samples by which streams first_stream .. first_stream + streams - 1, of the
+ * selected ones from 0, are shifted, for units from `from` to the end of their cell. They are
+ * counted from plan->least: sample n of stream first_stream + i is the archive's sample n + least +
+ * shifts[i]. All 0 with filters. Cannot fail.
  *
  *   shifts   uint64 [streams] */
 void array_plan_shifts(const struct array_plan *plan, const struct channelise_plan *work,
                        uint64_t from, uint32_t first_stream, uint32_t streams, uint64_t *shifts);
 
-/* Returns the selected stream whose samples count as those of `stream`: the other polarisation of a
- * station whose two are exchanged, else `stream` itself, as without a plan. */
+/* Returns the selected stream, from 0, whose samples count as those of `stream`: the other
+ * polarisation of a station whose two are exchanged, else `stream` itself, also for `plan` NULL. */
 uint32_t array_plan_stream(const struct array_plan *plan, const struct channelise_plan *work,
                            uint32_t stream);
 
-/* Returns whether a station, by its number among the selected ones, is flagged; 0 without a plan.
- */
+/* Returns whether a station, by its number from 0 among the selected ones, is flagged; 0 for `plan`
+ * NULL. */
 int array_plan_is_flagged(const struct array_plan *plan, uint32_t station);
 
 /* Computes the phases, in turns, of spectra first .. first + count - 1 of a bank, in one cell,

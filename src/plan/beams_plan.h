@@ -22,9 +22,10 @@ struct beams_plan {
  * stations, several beams in the archive's selection, names of some beams only; with DEVICE
  * (memory). */
 status_t beams_plan_create(const struct channelise_plan *work, struct beams_plan **out);
-/* Settles cells, weights and stages, when banks are known. Fails with USAGE: weights of other
- * channels than the banks make, a beam without stations; with DATA: other stations or polarisations
- * in the file of weights than in the archive; with DEVICE (memory). */
+/* Settles cells, weights and stages, when the banks of `work` are known. Fails with USAGE: weights
+ * of other channels than the banks make, a beam without stations; with DATA: other stations or
+ * polarisations in the file of weights than in the archive; with DEVICE (memory). The plan is for
+ * beams_plan_destroy() alone then. */
 status_t beams_plan_settle(struct beams_plan *plan, const struct channelise_plan *work);
 /* Frees a plan of beams_plan_create(). Takes NULL. */
 void beams_plan_destroy(struct beams_plan *plan);
@@ -41,21 +42,23 @@ struct beams_step {
  * without delays. `work` has beams. */
 struct beams_step beams_plan_group(const struct channelise_plan *work, uint32_t first_stream,
                                    uint32_t streams);
-/* Makes the step of these streams in the place of another, whose delays it frees, or of {0}. Fails
- * with DEVICE (memory): the step has no delays then. */
+/* Makes the step of streams first_stream .. first_stream + streams - 1 of products, whole beams, in
+ * the place of the step at `step`, {0} or one whose delays it frees. free() returns step->delays.
+ * Fails with DEVICE (memory): the step has no delays then. */
 status_t beams_plan_begin(const struct channelise_plan *work, uint32_t first_stream,
                           uint32_t streams, struct beams_step *step);
 
-/* Returns whether spectra that a stage after a bank leaves are needed. Sets its specification in
- * any case, for blocks of `units` units of a group of streams; for BETWEEN_BANK, of spectra as the
- * bank leaves them. Its arrays are the plan's. */
+/* Returns whether a stage after bank `bank`, from 0, leaves spectra that are needed. Sets *out, its
+ * specification, in any case, for blocks of `units` units of streams first_stream .. first_stream +
+ * streams - 1 of products; for BETWEEN_BANK, that of spectra as the bank leaves them. Arrays of
+ * *out are the plan's. */
 int beams_plan_between(const struct channelise_plan *work, uint32_t bank, enum between_stage stage,
                        uint32_t first_stream, uint32_t streams, uint64_t units,
                        struct between_spec *out);
 
-/* Sets the most floats of the turns of a block of `units` units, for products of `streams` streams:
- * floats[0] of stations, as array_plan_turns() makes them, floats[1] of beams, as
- * beams_plan_turns(); 0: none. */
+/* Sets the maximum number of floats of the turns of a block of `units` units, for products of
+ * `streams` streams: floats[0] of stations, as array_plan_turns() makes them, floats[1] of beams,
+ * as beams_plan_turns() does; 0: none. */
 void beams_plan_floats(const struct channelise_plan *work, uint32_t streams, uint64_t units,
                        uint64_t floats[2]);
 

@@ -25,28 +25,32 @@ struct budget_group {
     uint64_t overlaps;     /* spectra of a chunk, at least, for what neighbours share */
 };
 
-/* Measures the groups into which the work is cut (work->chunking); `overlaps` becomes 0. Fails with
- * DEVICE (memory). */
+/* Measures the groups into which the work is cut (work->chunking); out->overlaps becomes 0. Fails
+ * with DEVICE (memory). */
 status_t budget_measure_group(const struct channelise_plan *work, struct budget_group *out);
 
-/* budget_least(): returns the units of the smallest block. budget_fits_device(): returns whether it
- * fits, with two sets of buffers, the device memory that the job gives a rank. Without such a limit
- * it counts as fitting: opening the device shows the truth. */
+/* Returns the units of the smallest block. */
 uint64_t budget_least(const struct channelise_plan *work);
+/* Returns whether the smallest block (budget_least()) fits, with two sets of buffers, the device
+ * memory that the job gives a rank. Without such a limit it counts as fitting: opening the device
+ * shows the truth. */
 int budget_fits_device(const struct channelise_plan *work, const struct budget_group *group);
 
-/* Return bytes for blocks of `spectra` units. budget_slot_bytes(): of one set of buffers in
- * `memory`, for samples, rows, and all that stages leave between them. budget_block_bytes(): of all
- * that the host keeps: as many sets as the backend needs, weights, flags, the workspace. */
+/* Returns the bytes of one set of buffers in `memory` for blocks of `spectra` units of such a
+ * group: samples, rows, and all that stages leave between them. */
 uint64_t budget_slot_bytes(const struct channelise_plan *work, const struct budget_group *group,
                            uint64_t spectra, enum stage_memory memory);
+/* Returns the bytes of all that the host keeps for blocks of `spectra` units of such a group: as
+ * many sets of buffers as the backend needs, weights, flags, the workspace. */
 uint64_t budget_block_bytes(const struct channelise_plan *work, const struct budget_group *group,
                             uint64_t spectra);
-/* Returns bytes likewise of all sets of buffers for the blocks of `work` beside a device: whole
- * pages of pinned memory, but none for samples that are surely ingested. */
+/* Returns the bytes of the host's memory that all sets of buffers take, for blocks of
+ * work->chunking.block_spectra units, if a device computes: whole pages of pinned memory, but none
+ * for samples that are surely ingested. */
 uint64_t budget_pinned_bytes(const struct channelise_plan *work, const struct budget_group *group);
-/* Returns the bytes by which whole pages may exceed what they hold and what BUDGET_BASE_BYTES has
- * left for them; 0 on CPUs. Part of budget_fixed_bytes(), so that each cut has room for them. */
+/* Returns the bytes by which whole pages of pinned memory may exceed their contents and the part of
+ * BUDGET_BASE_BYTES that is left for them; 0 on CPUs. Part of budget_fixed_bytes(), so that each
+ * cut has room for them. */
 uint64_t budget_pages_bytes(const struct channelise_plan *work);
 
 /* Settles work->cache_bytes, for chunks of datasets, and work->unpackers, the threads that
@@ -55,11 +59,14 @@ uint64_t budget_pages_bytes(const struct channelise_plan *work);
  * the largest chunk, at least 1 MiB. */
 void budget_settle_cache(struct channelise_plan *work, uint64_t memory);
 
-/* Return bytes that no block takes, the cache and work->writers being settled: to read chunked
- * datasets; for rows on their way into files of other formats; and these with all else, among it
- * BUDGET_BASE_BYTES. */
+/* Returns the bytes that no block takes to read chunked datasets through HDF5: index, cache
+ * (budget_settle_cache()) and threads; 0 if no file is read so. */
 uint64_t budget_hdf5_bytes(const struct channelise_plan *work);
+/* Returns the bytes that no block takes for rows on their way into files of other formats than
+ * HDF5, by work->writers threads; 0 without such files. */
 uint64_t budget_formats_bytes(const struct channelise_plan *work);
+/* Returns all bytes that no block takes: BUDGET_BASE_BYTES, tables, budget_hdf5_bytes(),
+ * budget_formats_bytes() and budget_pages_bytes(). The cache and work->writers are settled. */
 uint64_t budget_fixed_bytes(const struct channelise_plan *work);
 
 /* Returns all bytes that a rank takes while it completes products, when all rows are there and no
@@ -67,18 +74,20 @@ uint64_t budget_fixed_bytes(const struct channelise_plan *work);
  * medians or to compress it. */
 uint64_t budget_end_bytes(const struct channelise_plan *work);
 
-/* Returns the bytes that a rank of `threads` threads is planned to take, of `bytes` that were
- * counted for a cut with BUDGET_BASE_BYTES, at least these. In the place of these it takes the
- * program's own memory and that of drivers, as measured, with a reserve, if that is less. */
+/* Returns the bytes that a rank of `threads` threads is planned to take. `bytes` were counted for a
+ * cut, BUDGET_BASE_BYTES (at least) among them. In the place of these it takes the program's own
+ * memory and that of drivers, as measured, with a reserve, if that is less. */
 uint64_t budget_stated(const struct job *job, enum backend_kind backend, uint32_t threads,
                        uint64_t bytes);
 
-/* Returns the number of threads that finish rows (pipeline/finish): all, or a half if the
- * backend computes on the cores itself, since waiting for more would take longer. */
+/* Returns the number of threads that finish rows (pipeline/finish), at least 1: work->threads, or a
+ * half of them if the backend computes on the cores itself, since waiting for more would take
+ * longer. */
 uint32_t budget_finishers(const struct channelise_plan *work);
 
 /* Estimates the device memory, in bytes, that one block of the smallest size needs, with one set of
- * buffers. 0: the backend has no memory of its own. Fails with DEVICE (memory). */
+ * buffers. *out is 0 if the backend has no memory of its own. Fails with DEVICE (memory); *out is
+ * unchanged then. */
 status_t budget_device_bytes(const struct channelise_plan *work, uint64_t *out);
 
 #endif

@@ -12,8 +12,8 @@
  * work; with DEVICE (memory). */
 status_t channelise_cut(struct channelise_plan *work, const struct chunking *begun);
 
-/* Settles work->memory_bytes as it is told to users, and whether there are fillers: last, as
- * coefficients decide that. Fails with DEVICE (memory). */
+/* Settles work->memory_bytes as users are told, and work->fillers: last, as coefficients decide
+ * that. Fails with DEVICE (memory). */
 status_t channelise_cut_state(struct channelise_plan *work);
 
 #endif

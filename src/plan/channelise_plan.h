@@ -115,9 +115,9 @@ struct channelise_plan_cut {
     const struct product *judged; /* with those of this one, where that has flags */
 };
 
-/* Returns the backend for the job's filter banks. `settled` is what the job names, or AUTO means.
- * If the job says AUTO, CPU replaces it where it cannot make the channels of a bank, or the
- * synthesis, whose filter the job has (synthesis_filter_make()). */
+/* Returns the backend for the job's filter banks. `settled` is the one that the job names, or that
+ * AUTO stands for. If the job says AUTO, CPU replaces it where it cannot make the channels of a
+ * bank, or the synthesis, whose filter the job has (synthesis_filter_make()). */
 enum backend_kind channelise_plan_backend(const struct job *job, enum backend_kind settled);
 
 /* Plans a filter bank. `backend` is settled (not AUTO), `threads` of a rank is settled (>= 1). The
@@ -144,15 +144,15 @@ SCOPED_END(channelise_plan_destroy, struct channelise_plan *)
  * repeated. */
 void channelise_plan_drop_coefficients(struct channelise_plan *work);
 
-/* Returns the bank that makes product i. */
+/* Returns the bank that makes product i of the job, from 0; it is the plan's. */
 static inline const struct channelise_plan_bank *
 channelise_plan_bank_of(const struct channelise_plan *work, uint32_t i)
 {
     return &work->banks[work->job->products[i].bank];
 }
 
-/* Returns whether product i sums the power of stations, beside beams: the filter bank makes it
- * itself. */
+/* Returns whether product i, from 0, sums the power of stations, beside beams: the filter bank
+ * makes it itself. 0 without beams. */
 static inline int channelise_plan_is_apart(const struct channelise_plan *work, uint32_t i)
 {
     const struct job_product *job = &work->job->products[i];
@@ -163,23 +163,24 @@ static inline int channelise_plan_is_apart(const struct channelise_plan *work, u
     return work->beams && at < job->nsums;
 }
 
-/* Returns the streams of product i in a chunk whose products have `streams` streams: these; or all
- * of the stations', where it sums stations beside beams. */
+/* Returns the number of streams of product i, from 0, in a chunk whose products have `streams`
+ * streams: that number; or that of all of the stations' streams, where it sums stations beside
+ * beams. */
 static inline uint32_t channelise_plan_made(const struct channelise_plan *work, uint32_t i,
                                             uint32_t streams)
 {
     return channelise_plan_is_apart(work, i) ? work->seen->nstreams : streams;
 }
 
-/* Returns the streams of a chunk's products of which the filter banks take the spectra: with beams
- * those of all stations. */
+/* Returns the number of streams whose spectra the filter banks make, for a chunk whose products
+ * have `streams` streams: that number; with beams that of all stations' streams. */
 static inline uint32_t channelise_plan_taken(const struct channelise_plan *work, uint32_t streams)
 {
     return work->beams ? work->seen->nstreams : streams;
 }
 
-/* Returns the streams of which the filter banks take the spectra for a chunk: its own, with beams
- * all. */
+/* Returns the streams, from 0, whose spectra the filter banks make for a chunk: its own; with beams
+ * those of all stations. */
 static inline struct stream_set channelise_plan_streams(const struct channelise_plan *work,
                                                         const struct chunk *chunk)
 {
@@ -191,15 +192,17 @@ static inline struct stream_set channelise_plan_streams(const struct channelise_
 struct stream_set channelise_plan_read(const struct channelise_plan *work,
                                        const struct chunk *chunk);
 
-/* Returns the coarse channels that each polarisation has in a group of coarse channels
- * (chunking.group_coarse); else all selected ones, though a group of streams may have fewer. */
+/* Returns the number of coarse channels that each polarisation has in a group of coarse channels
+ * (chunking.group_coarse). Else returns that of all selected ones, though a group of streams may
+ * have fewer. */
 static inline uint32_t channelise_plan_coarse(const struct channelise_plan *work)
 {
     return work->chunking.group_coarse > 0 ? work->chunking.group_coarse
                                            : work->archive->nselected[AXIS_CHAN];
 }
 
-/* Returns the spectra of a bank in units first .. first + count - 1. */
+/* Returns the spectra of a bank, from 0, in units first .. first + count - 1: none after the last
+ * spectrum of the bank. */
 static inline struct overlap_rows channelise_plan_spectra(const struct channelise_plan_bank *bank,
                                                           uint64_t first, uint64_t count)
 {
@@ -208,9 +211,10 @@ static inline struct overlap_rows channelise_plan_spectra(const struct channelis
     return (struct overlap_rows){(int64_t)from, (int64_t)end};
 }
 
-/* Returns the maximum number of the backend's rows of product i that a block of `units` units
- * completes; a bank with fewer spectra has no more. A block that does not begin with a dump, which
- * it does where grains do, completes one more. */
+/* Returns the maximum number of the backend's rows of product i, from 0, that a block of `units`
+ * units completes, at least 1. A bank with fewer spectra has no more. If every grain of units
+ * begins with a dump, so does every block, and completes one row less than a block that begins
+ * anywhere. */
 static inline uint64_t channelise_plan_rows(const struct channelise_plan *work, uint32_t i,
                                             uint64_t units)
 {
@@ -221,7 +225,7 @@ static inline uint64_t channelise_plan_rows(const struct channelise_plan *work, 
     return begins ? max_u64(ends - 1, 1) : ends;
 }
 
-/* Returns the units of all streams together in a block: block_spectra x group_streams. */
+/* Returns the units of all streams together in a block: chunking.block_spectra x group_streams. */
 uint64_t channelise_plan_block(const struct channelise_plan *work);
 
 /* Returns the threads that this rank should use, at least 1: the job's; or OMP_NUM_THREADS, if that
@@ -230,9 +234,9 @@ uint64_t channelise_plan_block(const struct channelise_plan *work);
 uint32_t channelise_plan_threads(const struct job *job, int local_size);
 
 /* Appends notes on the plan for the user (things dropped, surprising defaults), as lines. Warns of
- * stored samples of blocks that lack packets, if a product is voltages. Fails with USAGE (a start
- * that is no date of UTC; coefficients without gain at the centre of a channel), DEVICE (memory).
- * Banks have their coefficients still. */
+ * stored samples of blocks that lack packets, if a product is voltages. Banks have their
+ * coefficients still. Fails with USAGE (a start that is no date of UTC; coefficients without gain
+ * at the centre of a channel), DEVICE (memory). `out` may have a part of the notes then. */
 status_t channelise_plan_notes(const struct channelise_plan *work, struct text *out);
 
 /* ---- samples that a block is made of, through the filters before the filter banks, if any ---- */
@@ -248,23 +252,24 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
 status_t channelise_plan_samples(const struct channelise_plan *work, uint64_t first, uint64_t count,
                                  int whole, struct overlap_rows *rows);
 
-/* Computes the necessary inputs of spectra first .. first + count - 1 of one bank: samples of each
- * stream of the archive (rows[0]), numbered from the observation's first, and rows that each of the
- * filter_plan_count() stages makes (rows[1] ...), of rows [FILTER_PLAN_ROWS]. Fails with USAGE
- * beyond 64 bits. */
+/* Computes the necessary inputs of spectra first .. first + count - 1, from 0, of bank `bank`, from
+ * 0: samples of each stream of the archive (rows[0]), numbered from the observation's first, and
+ * rows that each of the filter_plan_count() stages makes (rows[1] ...), of rows [FILTER_PLAN_ROWS].
+ * Later elements stay as they are. Fails with USAGE beyond 64 bits. */
 status_t channelise_plan_samples_of(const struct channelise_plan *work, uint32_t bank,
                                     uint64_t first, uint64_t count, struct overlap_rows *rows);
 
-/* Sets in *spec how the stage of bank i shares samples (is_beside, most_samples), for blocks of
- * `units` units: the first bank's stage unpacks samples for all that take them. */
+/* Sets in *spec how the stage of bank i, from 0, shares samples with other banks (is_beside,
+ * most_samples), for blocks of `units` units. The first bank's stage unpacks samples for all that
+ * take them. */
 void channelise_plan_share_samples(const struct channelise_plan *work, uint32_t i, uint64_t units,
                                    struct channelise_spec *spec);
 
-/* Returns the samples of a unit, as the filter banks see them. */
+/* Returns the samples of one stream in a unit, as the filter banks see them. */
 uint64_t channelise_plan_unit(const struct channelise_plan *work);
 
-/* Returns the samples of the archive that two neighbouring blocks both need; after filters that
- * make rows in grains, on average. */
+/* Returns the samples of each stream of the archive that two neighbouring blocks both need; after
+ * filters that make rows in grains, on average. */
 uint64_t channelise_plan_shared(const struct channelise_plan *work);
 
 /* Returns the maximum number of samples of a stream that enter the filter banks for `units` units:

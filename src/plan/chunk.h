@@ -42,21 +42,25 @@ struct chunk_counts {
     uint64_t clipped; /* numbers that do not fit what they are stored in */
 };
 
-/* Return the number of chunks of an observation; of groups of streams; and chunk number `index`,
- * below chunk_count(). */
+/* Returns the number of chunks of an observation: ranges of time x groups. */
 uint64_t chunk_count(const struct chunking *chunking);
+/* Returns the number of groups of streams. */
 uint32_t chunk_groups(const struct chunking *chunking);
+/* Returns chunk number `index`, from 0, below chunk_count(). */
 struct chunk chunk_at(const struct chunking *chunking, uint64_t index);
 
-/* Returns whether both have the same chunks; blocks may differ. */
+/* Returns whether both chunkings have the same chunks (spectra, streams and groups); blocks may
+ * differ. */
 int chunk_is_same_cut(const struct chunking *a, const struct chunking *b);
 
-/* Returns how many spectra the block that begins at spectrum `from` (inside the chunk) has. */
+/* Returns how many spectra the block has that begins at spectrum `from` of the observation, which
+ * is inside the chunk: block_spectra at most, up to a multiple of CHUNK_GRAIN, or to the end of the
+ * chunk. */
 uint64_t chunk_block(const struct chunking *chunking, const struct chunk *chunk, uint64_t from);
 
-/* Returns the share of `streams` streams in `whole` bytes (or other units) of a product's row,
- * which all streams make, rounded down. If a part of the streams makes no whole bytes, groups have
- * more streams (struct channelise_plan, groups). */
+/* Returns the share of `streams` streams in the `whole` bytes (or other units) of a product's row,
+ * which all streams of the chunking make: whole x streams / all, rounded down. If a part of the
+ * streams makes no whole bytes, groups have more streams (struct channelise_plan, groups). */
 uint64_t chunk_share(const struct chunking *chunking, uint64_t whole, uint32_t streams);
 
 /* How streams make a row: a line for each of `ifs` ifs, or columns that `column` streams make (else
@@ -68,7 +72,8 @@ struct chunk_row {
     uint64_t first, count, average, each;
 };
 
-/* Returns the same row of `ifs` ifs before channels were averaged. */
+/* Returns the same row as it is before channels are averaged, and of `ifs` ifs: average and column
+ * become 1. */
 static inline struct chunk_row chunk_row_of_channels(struct chunk_row row, uint64_t ifs)
 {
     return (struct chunk_row){ifs, 1, row.first, row.count * row.average, 1, row.each};
@@ -80,6 +85,8 @@ static inline struct chunk_row chunk_row_of_channels(struct chunk_row row, uint6
 struct chunk_kept {
     uint64_t from, first, count;
 };
+/* Returns the numbers of a line of `row` that are of the chunk's coarse channels (struct
+ * chunk_kept); count is 0 if there are none. */
 struct chunk_kept chunk_kept_of(const struct chunk_row *row, const struct chunk *chunk);
 
 /* The share of a chunk in a row of `whole` bytes (or of other units, in which the pieces are then):
@@ -88,10 +95,13 @@ struct chunk_kept chunk_kept_of(const struct chunk_row *row, const struct chunk 
 struct chunk_pieces {
     uint64_t first, size, step, count;
 };
+/* Returns the share of a chunk in a row of `whole` bytes, or of other units: size, first and step
+ * are in that unit. Without a part in the row, count is 0. */
 struct chunk_pieces chunk_pieces_of(const struct chunking *chunking, const struct chunk *chunk,
                                     uint64_t whole, const struct chunk_row *row);
 
-/* Returns the place in the row of the chunk's own unit i. */
+/* Returns the place in the row of unit i, from 0, of the chunk's own part (below size x count), in
+ * the units of the pieces. */
 static inline uint64_t chunk_pieces_at(const struct chunk_pieces *pieces, uint64_t i)
 {
     return pieces->first + i / pieces->size * pieces->step + i % pieces->size;
@@ -110,8 +120,8 @@ static inline struct stream_set chunk_streams(const struct chunk *chunk)
     return (struct stream_set){chunk->first_stream, chunk->streams, chunk->run, chunk->stride};
 }
 
-/* Returns the smallest number of rows such that rows * row_bytes is a multiple of `page`; row_bytes
- * >= 1. 0 for page 0. */
+/* Returns the smallest number of rows of row_bytes >= 1 bytes such that their bytes are a multiple
+ * of `page`; 0 for page 0. */
 uint64_t chunk_row_quantum(uint64_t row_bytes, uint64_t page);
 
 #endif

@@ -90,26 +90,27 @@ SCOPED_END(dedisperse_plan_destroy, struct dedisperse_plan *)
 status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t product,
                                  struct fbh5 **out);
 
-/* Neighbouring DMs: their delays, in samples, counted from the minimum of them, `base`.
- * dm_group_create() computes those of DMs first .. first + count - 1, count >= 1; dm_group_free()
- * frees them. Fails with DEVICE (memory). */
+/* Neighbouring DMs: their delays, in samples, counted from the minimum of them, `base`. */
 struct dm_group {
     struct dispersion delays;
     struct subbands steps;
     struct overlap overlap; /* of its outputs, from `base` on */
     uint32_t base;
 };
+/* Computes the delays of DMs first .. first + count - 1 of the plan, from 0, count >= 1, for
+ * dm_group_free(). Fails with DEVICE (memory). */
 status_t dm_group_create(const struct dedisperse_plan *dedispersion, uint32_t first, uint32_t count,
                          struct dm_group *out);
-void dm_group_free(struct dm_group *group); /* takes {0}; leaves no tables: may be repeated */
+/* Frees the tables of a group. Takes {0}; may be repeated. */
+void dm_group_free(struct dm_group *group);
 
-/* Sets *base to the minimum delay of DMs first .. first + count - 1, in samples, and *span to the
- * difference from it to the maximum. */
+/* Sets *base to the minimum delay, over all channels, of DMs first .. first + count - 1 of the
+ * plan, from 0, in samples, and *span to the difference from it to the maximum. */
 void dm_group_span(const struct dedisperse_plan *dedispersion, uint32_t first, uint32_t count,
                    uint32_t *base, uint32_t *span);
 
-/* Returns the delay of a channel in the sums of DM `dm` of the group (from 0), in samples more than
- * group->base. */
+/* Returns the delay of channel `channel`, from 0, in the sums of DM `dm` of the group, from 0, in
+ * samples more than group->base. */
 uint32_t dm_group_delay(const struct dedisperse_plan *dedispersion, const struct dm_group *group,
                         uint32_t dm, uint32_t channel);
 
@@ -119,17 +120,18 @@ uint32_t dm_group_delay(const struct dedisperse_plan *dedispersion, const struct
 struct dedisperse_spec dedisperse_plan_stage(const struct dedisperse_plan *dedispersion,
                                              const struct dm_group *group, uint64_t samples);
 
-/* Returns the bytes of the buffer in which a reader adds up rows of the file; 0: it needs none. */
+/* Returns the bytes of the buffer in which a reader adds up rows of the file (ifs, times); 0: it
+ * needs none. */
 uint64_t dedisperse_plan_bounce(const struct dedisperse_plan *dedispersion);
 
-/* Applies the job's steps before dedispersion, if any, in place to one sample, whose ifs and times
- * are added up.
+/* Applies the job's steps before dedispersion, if any, in place to the channels of one sample in
+ * time, whose ifs and times are added up. Any thread. Cannot fail.
  *
  *   sums   double [nchannels of the filterbank] */
 void dedisperse_plan_step(const struct dedisperse_plan *dedispersion, double *sums);
 
-/* Returns whether the sums of a DM are nothing but rounding: the mean of all channels was taken
- * off, and these, but for those of the mask, have one delay. */
+/* Returns whether the sums of DM `dm`, from 0, are nothing but rounding: the mean of all channels
+ * was taken off, and these, but for those of the mask, have one delay. */
 int dedisperse_plan_is_level(const struct dedisperse_plan *dedispersion, uint32_t dm);
 
 /* Returns the maximum number of outputs that a block of `block` outputs makes. Where the backend
@@ -137,11 +139,12 @@ int dedisperse_plan_is_level(const struct dedisperse_plan *dedispersion, uint32_
  * multiple of 64; else it is `block`. */
 uint64_t dedisperse_plan_made(const struct dedisperse_plan *dedispersion, uint64_t block);
 
-/* Returns the times of each DM of a chunk that a search holds at a time; of a plan with a search.
- */
+/* Returns the number of times of each DM of a chunk that a search holds in memory at once; of a
+ * plan with a search. */
 uint64_t dedisperse_plan_held(const struct dedisperse_plan *dedispersion);
 
-/* Returns the sets of buffers that a rank has. */
+/* Returns the number of sets of buffers (read, worked on, written) that a rank has: 3, or 1 with
+ * the reference. */
 uint32_t dedisperse_plan_slots(enum backend_kind backend);
 
 /* ---- For the plan's own files ---- */

@@ -39,7 +39,8 @@ status_t filter_coefficients_deripple(const struct job *job, uint32_t number,
                                       const struct sky_band *band,
                                       const struct job_filter_deripple *what, struct deripple *out);
 
-/* Returns filter `number` of the job; for a job without any, one that changes nothing. */
+/* Returns filter `number`, from 0, of the job, which belongs to it; for a job without any, a static
+ * one that changes nothing. */
 const struct job_filter *filter_coefficients_of(const struct job *job, uint32_t number);
 
 /* Makes the coefficients of filter `number` of the job: designed, or those of its file, which have
@@ -58,15 +59,16 @@ void filter_coefficients_free(struct filter_coefficients *coefficients);
 /* The prototype filter of an entry of `channelise`: what the job says, or, of an oversampled bank
  * that leaves it open, what is made for it. */
 
-/* Sets all but samples_per_spectrum, which becomes 0; a cutoff that is to be found stays
- * CUTOFF_FLAT. Path and values are the job's (must outlive *out). Fails with DEVICE (memory). */
+/* Sets all members of *out but samples_per_spectrum, which becomes 0, from an entry of
+ * `channelise`. A cutoff that is to be found stays CUTOFF_FLAT. Path and values are the job's,
+ * which must outlive *out. Fails with DEVICE (memory); *out is unchanged then. */
 status_t bank_prototype(const struct job_bank *job, struct prototype_spec *out);
 
-/* Returns the window as a job says it, "kaiser:7.8572", written to `text`, or a constant. */
+/* Returns the window as a job says it: "kaiser:7.8572", written to `text`, or a static name. */
 const char *bank_prototype_window(const struct prototype_spec *spec, char text[UNITS_TEXT]);
 
-/* Writes ", cutoff 1.1", ", cutoff flat (1.1)"; "" for a file, to which none is applied. Returns
- * `text`. */
+/* Writes the cutoff, in channels, to `text`: ", cutoff 1.1", or with is_flat ", cutoff flat (1.1)";
+ * "" for a window of a file, to which none is applied. Returns `text`. */
 const char *bank_prototype_cutoff(const struct prototype_spec *spec, int is_flat,
                                   char text[UNITS_TEXT]);
 

@@ -57,24 +57,29 @@ SCOPED_END(filter_plan_destroy, struct filter_plan *)
 /* Returns the voltages after the last filter. The plan owns them. */
 const struct archive *filter_plan_seen(const struct filter_plan *plan);
 
-/* Return the coding of the input samples, and the number of input streams that become one (1 for
- * `plan` NULL). */
+/* Returns the coding of the samples that come into the first stage; it is the plan's. */
 const struct sample_coding *filter_plan_coding(const struct filter_plan *plan);
+/* Returns the number of input streams that become one stream: 1 without a synthesis, or for `plan`
+ * NULL. */
 uint32_t filter_plan_fan(const struct filter_plan *plan);
 
-/* filter_plan_count(): returns the number of stages, a synthesis included: the place of the last
- * rows below. filter_plan_stage(): returns stage i of these. */
+/* Returns the number of stages, a synthesis included, at least 1. */
 uint32_t filter_plan_count(const struct filter_plan *plan);
+/* Returns stage i, from 0, below filter_plan_count(), a synthesis first; it is the plan's. */
 const struct stage_plan *filter_plan_stage(const struct filter_plan *plan, uint32_t i);
 
-/* Computes the maximum number of rows of each stage that any `wanted` rows of the last one need:
- * rows[filter_plan_count() + 1], rows[0] samples of the archive; no more than there are. */
+/* Computes the maximum number of rows of each stage that any `wanted` rows of each stream of the
+ * last one need, no more than there are.
+ *
+ *   rows   uint64 [filter_plan_count() + 1]: of samples of the archive, then of rows of each stage
+ */
 void filter_plan_lengths(const struct filter_plan *plan, uint64_t wanted, uint64_t *rows);
 
-/* filter_plan_row_bytes(): bytes of a row of one stream of stage i of filter_plan_count(): float,
- * or two. filter_plan_stride(): rows from stream to stream for `rows` of each: a multiple of 16, so
- * that each begins where kernels require it. */
+/* Returns the bytes of a row of one stream of stage i, from 0, below filter_plan_count(): of one
+ * float (real), or two (complex). */
 uint32_t filter_plan_row_bytes(const struct filter_plan *plan, uint32_t i);
+/* Returns the rows from the start of one stream to that of the next, if each has `rows` rows: a
+ * multiple of 16, so that each begins where kernels require it. */
 uint64_t filter_plan_stride(uint64_t rows);
 
 #endif

@@ -30,7 +30,7 @@ status_t flag_mask_create(const char *path, const struct product_spec *spec, fla
 void flag_mask_destroy(flag_mask_t *mask);
 SCOPED_END(flag_mask_destroy, flag_mask_t *)
 
-/* Returns the bytes that a mask keeps; 0 for NULL. */
+/* Returns the bytes of memory that a mask keeps; 0 for NULL. */
 uint64_t flag_mask_bytes(const flag_mask_t *mask);
 
 /* Some ifs of a row of cells, and some of all channels of the bank. */

@@ -4,8 +4,8 @@
 
 #include "plan/channelise_plan.h"
 
-/* Returns the backend's output for a product: its quantity, and the spectra of a row, of flagged
- * power those of a cell. `bits` are 0: not rounded. */
+/* Returns the backend's output for a product: its quantity, and the number of spectra of a row, of
+ * flagged power that of a cell. `bits` are 0: not rounded. */
 struct channelise_output plan_ifs_output(const struct job_product *job);
 
 /* Settles work->products (but the coefficients), work->groups.quantum and groups.coarse, and bits
@@ -18,48 +18,52 @@ struct channelise_output plan_ifs_output(const struct job_product *job);
  * failure. */
 status_t plan_products_settle(struct channelise_plan *work);
 
-/* Return how streams make rows of a product of a filter bank: of its numbers, weights, and cells.
- */
+/* Returns how streams make a row of numbers of a product of a filter bank. */
 struct chunk_row plan_products_row(const struct product_spec *spec);
+/* Returns how streams make a row of weights of a product of a filter bank. */
 struct chunk_row plan_products_weights_row(const struct product_spec *spec);
+/* Returns how streams make a row of cells (product/flagged.h) of a product of a filter bank with
+ * flags. */
 struct chunk_row plan_products_cells_row(const struct product_spec *spec);
 
-/* Returns the bytes of a row of product i, of `streams` streams, as the backend makes it; of
- * visibilities and sums of stations beside beams always of all streams. */
+/* Returns the bytes of a row of product i, from 0, of `streams` streams, as the backend makes it;
+ * of visibilities and sums of stations beside beams always of all streams. */
 uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams);
 
-/* Returns the bytes of a row of squares that the backend makes, of `streams` streams, to judge
- * cells of product i, of sums of stations beside beams always of all streams; 0: none. */
+/* Returns the bytes of a row of squares that the backend makes to judge cells of product i, from 0,
+ * by kurtosis, of `streams` streams; of sums of stations beside beams always of all streams. 0:
+ * there are none. */
 uint64_t plan_products_squares_bytes(const struct channelise_plan *work, uint32_t i,
                                      uint32_t streams);
 
-/* Returns whether rows of product i change between backend and file: they are finished
+/* Returns whether rows of product i, from 0, change between backend and file: they are finished
  * (pipeline/finish/finish.h: channels left out or averaged, several streams combined, flags, gains,
  * visibilities), or stored in few bits. */
 int plan_products_is_changed(const struct channelise_plan *work, uint32_t i);
 
-/* Returns whether the backend rounds the rows of product i: spectra in few bits, to all of which
- * the first block's scales apply, which are known, that no later step changes, of which no weights
- * are kept, and that are not judged (struct channelise_plan_cut). */
+/* Returns whether the backend itself rounds the rows of product i, from 0, to few bits. Such a
+ * product is spectra without weights that no later step changes. The first block's scales apply to
+ * all, and are known (first_scales). The work is not judged (struct channelise_plan_cut). */
 int plan_products_rounds(const struct channelise_plan *work, uint32_t i);
 
-/* Returns the numbers of a row of the product that `streams` streams make: lines; for spectra,
- * pairs; of groups of coarse channels the maximum. */
+/* Returns the numbers of a row of product i, from 0, that `streams` streams make; for spectra, the
+ * pairs (re, im); of groups of coarse channels the maximum. */
 uint64_t plan_products_lines(const struct channelise_plan *work, uint32_t i, uint32_t streams);
-/* Returns the weights of a row of product i that `streams` streams make, if it has any. */
+/* Returns the number of weights of a row of product i, from 0, that `streams` streams make, if it
+ * has any. */
 uint64_t plan_products_weights(const struct channelise_plan *work, uint32_t i, uint32_t streams);
-/* Returns whether power of the bank's products may leave the range of floats: then it is looked at
- * beside its samples, which the host needs. Call while `work` has its coefficients. */
+/* Returns whether power of a product may leave the range of floats: then the host needs the
+ * samples, too, to tell missing ones from overflows. Call while `work` has its coefficients. */
 int plan_products_may_leave_range(const struct channelise_plan *work);
-/* Returns whether enough threads compute to wait for the one thread that finishes and writes rows.
- */
+/* Returns whether so many threads compute (8 or more, on the cores themselves) that they wait for
+ * the one thread that finishes and writes rows. */
 int plan_products_outrun_writer(const struct channelise_plan *work);
 /* Returns whether rows are put into files while the next ones are finished, which then has memory
  * for both: rows of filter banks that are not judged, where a device or many threads compute. A few
  * threads are busy anyway. */
 int plan_products_are_put_beside(const struct channelise_plan *work);
-/* Returns the bytes of a row of product i, of `streams` streams, whose polarisations or antennas
- * are combined, if it becomes shorter; else 0. */
+/* Returns the bytes of a row of product i, from 0, of `streams` streams, after polarisations or
+ * antennas are combined, if that makes it shorter; else 0. */
 uint64_t plan_products_combined_bytes(const struct channelise_plan *work, uint32_t i,
                                       uint32_t streams);
 
@@ -71,6 +75,9 @@ struct plan_products_shape {
     const char *what; /* "streams", "pol", ... */
     uint64_t channels;
 };
+/* Returns the shape of a row of product i, from 0, for messages: streams and the channels of each.
+ * If rows change otherwise than by few bits (plan_products_is_changed()): ifs and the channels of
+ * each, from all coarse channels. `what` is a static text. */
 struct plan_products_shape plan_products_shape_of(const struct channelise_plan *work, uint32_t i);
 
 #endif

@@ -35,19 +35,21 @@ struct stage_kind {
                        uint64_t max_rows, void **out);
 };
 
-/* Returns how an archive stores its samples, for backends. */
+/* Returns how an archive stores its samples, for backends: format, domain, sign of frequencies,
+ * missing value. */
 struct sample_coding stage_plan_coding(const struct archive *in);
 
-/* Parts of all stages' plans. stage_plan_see(): sets `seen`, the voltages that leave the stage,
- * floats in volts without gaps, from those that come in, whose arrays it shares; offset_seconds is
- * added to theirs; rows are settled. stage_plan_see_gaps(): then sets the gaps of `seen`, which are
- * rows that are made of gaps alone; reach and fan are settled, too. Fails with USAGE (rows beyond
- * 64 bits), DEVICE (memory). stage_plan_free(): frees the stage's own arrays, also after a failure.
- */
+/* Sets plan->seen, the voltages that leave a stage: floats in volts, without gaps. All else is from
+ * `in`, the voltages that come in, whose arrays it shares; offset_seconds is added to theirs.
+ * plan->rows are settled. Cannot fail. */
 void stage_plan_see(const struct archive *in, int is_complex, double sample_rate_hz,
                     double offset_seconds, struct stage_plan *plan);
+/* Sets the gaps of plan->seen, after stage_plan_see(): the rows that are made of gaps of `in`
+ * alone. plan->reach and fan are settled, too. Fails with USAGE (rows beyond 64 bits), DEVICE
+ * (memory): stage_plan_free() frees what is made. */
 status_t stage_plan_see_gaps(const struct archive *in, struct stage_plan *plan);
-void stage_plan_free(struct stage_plan *plan); /* takes {0}; leaves the pointers: call it once */
+/* Frees the arrays of a stage's own, but leaves the pointers: call it once. Takes {0}. */
+void stage_plan_free(struct stage_plan *plan);
 
 /* The first stage of a job with `synthesise`, worked out: what each sample of a stream is made of,
  * and the voltages that it leaves, as if an archive held them (as filter_plan.h has it).
@@ -73,8 +75,8 @@ struct synthesis_bank {
     uint32_t own_points, own_taps;
 };
 
-/* Returns the sky frequency of the lower edge of the first channel of coarse channel `group`, in
- * Hz. */
+/* Returns the sky frequency, in Hz, of the lower edge of the first channel of coarse channel
+ * `group`, from 0 (below bank->groups). */
 double synthesis_bank_low(const struct synthesis_bank *bank, const struct archive *archive,
                           uint32_t group);
 

@@ -44,12 +44,13 @@ status_t visibilities_plan_create(const struct channelise_plan *work, uint32_t i
 void visibilities_plan_destroy(struct visibilities_plan *plan);
 SCOPED_END(visibilities_plan_destroy, struct visibilities_plan *)
 
-/* Sets the specification of the correlation of product i for blocks of `units` units; its arrays
- * are the plan's. */
+/* Sets in *out the specification of the correlation of product i, from 0, which has visibilities,
+ * for blocks of `units` units; its arrays are the plan's. */
 void visibilities_plan_spec(const struct channelise_plan *work, uint32_t i, uint64_t units,
                             struct correlate_spec *out);
 
-/* Returns the lines of a row that have weights of their own: [pairs][coarse][products]. */
+/* Returns the number of lines of a row that have weights of their own: pairs x coarse channels x
+ * products. */
 static inline uint64_t visibilities_lines(const struct visibilities_plan *plan)
 {
     return (uint64_t)plan->npairs * plan->spec.coarse * plan->products;
