@@ -47,31 +47,33 @@ enum journal_state {
     JOURNAL_GOOD
 };
 
-/* Reads the journal at `path`, and stays open for reading; *out, for journal_destroy(), is NULL
- * unless *state is GOOD. Something that is no ordinary file is FOREIGN. Fails with DATA if the name
- * cannot be looked up or the file read; with DEVICE (memory, descriptors). *out is NULL then. */
+/* Reads the journal at `path`, and stays open for reading. *state is what was found; *out, for
+ * journal_destroy(), is NULL unless that is GOOD. Something that is no ordinary file is FOREIGN.
+ * Fails with DATA if the name cannot be looked up or the file read; with DEVICE (memory,
+ * descriptors). *out is NULL then, and *state undefined. */
 status_t journal_open(const char *path, enum journal_state *state, journal_t **out);
 
-/* Makes the journal of a product anew, replacing what is there; file and name are synced on return.
- * `head` is copied. Fails with USAGE if the head has more bytes or larger numbers than a journal
- * can store, or the file cannot be made there; with NO_SPACE, DATA, DEVICE (memory, descriptors).
- * No new file is left then. */
+/* Makes the journal of a product anew at `path`, replacing what is there; file and name are synced
+ * on return. `head` is copied; *out is for journal_destroy(). Fails with USAGE if the head has more
+ * bytes or larger numbers than a journal can store, or the file cannot be made there; with
+ * NO_SPACE, DATA, DEVICE (memory, descriptors). No new file is left then. */
 status_t journal_create(const char *path, const struct journal_head *head, journal_t **out);
 
 /* Prepares an opened journal for new records: opens its file for writing, and truncates it after
  * the last good one. Fails with DATA, also if another file has its name by now; with NO_SPACE,
- * DEVICE (descriptors). */
+ * DEVICE (descriptors). The journal is for journal_destroy() alone then. */
 status_t journal_resume(journal_t *journal);
 /* Closes the file of a journal, unsynced, and frees the journal; drops what journal_write() has not
  * written. Takes NULL. */
 void journal_destroy(journal_t *journal);
 SCOPED_END(journal_destroy, journal_t *)
 
-/* Returns whether the journal has a record of the chunk, which is below `chunks`. */
+/* Returns whether the journal has a record of chunk `chunk`, from 0, which is below
+ * journal->chunks. */
 int journal_is_done(const journal_t *journal, uint64_t chunk);
 
-/* Returns the number of sums in the record of a chunk (the spans that its rows touch), and sets the
- * first span of these. */
+/* Returns the number of sums in the record of chunk `chunk`, from 0: the spans that its rows touch.
+ * Sets *first_span to the number of the first of these spans, from 0. */
 uint64_t journal_chunk_sums(const struct journal_head *head, uint64_t chunk, uint64_t *first_span);
 
 struct journal_record {
@@ -80,23 +82,25 @@ struct journal_record {
     const uint32_t *sums; /* [journal_chunk_sums()] */
 };
 
-/* Calls take() with each good record of a chunk that is in the file, until that fails; a chunk may
- * have more than one. A record is valid until take() returns. Fails as take() does; with DATA if
- * the file cannot be read or has changed; with DEVICE (memory). */
+/* Calls take() with `context` and each good record of a chunk that is in the file, until that
+ * fails; a chunk may have more than one. A record is valid until take() returns. Fails as take()
+ * does; with DATA if the file cannot be read or has changed; with DEVICE (memory). */
 status_t journal_read(const journal_t *journal, void *context,
                       status_t (*take)(void *context, const struct journal_record *record));
 
-/* journal_add(): adds a record, which is copied; one of the chunk that is there already stays. The
- * chunk counts as done at once. Fails with DEVICE (memory): the journal is not to be used then.
- * journal_write(): writes what was added after the last record, unsynced. Fails with NO_SPACE,
- * DATA. */
+/* Adds a record, which is copied, in memory; one of the chunk that is there already stays. The
+ * chunk counts as done at once. Fails with DEVICE (memory): the journal is not to be used then. */
 status_t journal_add(journal_t *journal, const struct journal_record *record);
+/* Writes what journal_add() has added to the file, after the last record, unsynced. Fails with
+ * NO_SPACE, DATA; the next call repeats it. */
 status_t journal_write(journal_t *journal);
 /* Removes the records of the chunks whose bits are set: bit c % 8 of byte c / 8 for chunk c of the
  * plan. The other records are written again, so a kill meanwhile may lose some of them; not synced.
- * The product is not complete any more. Fails with DEVICE (memory), DATA, NO_SPACE. */
+ * The product is not complete any more. Fails with DEVICE (memory), DATA, NO_SPACE: the journal is
+ * not to be used then. */
 status_t journal_revoke(journal_t *journal, const unsigned char *bits);
-/* Syncs what was written (data only). May run in another thread. Fails with DATA, NO_SPACE. */
+/* Syncs what was written (data only). May run in another thread, at the same time as other
+ * functions. Fails with DATA, NO_SPACE. */
 status_t journal_sync(journal_t *journal);
 /* Adds and writes a record that the product is complete, with `holes` rows that are holes; synced
  * on return. Fails with NO_SPACE, DATA, DEVICE (memory); is_complete is not set then. */
@@ -122,8 +126,8 @@ struct product_files {
 };
 
 /* Finds the files of the product `path`, and whether they exist: the product, or its incomplete
- * file and journal. The caller calls product_files_free() in any case. Fails with DATA if a name
- * cannot be looked up; with DEVICE (memory). */
+ * file and journal. The caller calls product_files_free() in any case. Overwrites *out. Fails with
+ * DATA if a name cannot be looked up; with DEVICE (memory). */
 status_t product_files_of(const char *path, struct product_files *out);
 /* Finds the product's files by its name, or by that of its .part or .journal, which asks for the
  * unfinished ones if there are any. The caller calls product_files_free() in any case. Fails with

@@ -44,11 +44,12 @@ struct journal_head {
 
 /* Makes the head of item i of the spec (rank 0: reads size and time of each input). `place`: where
  * its rows are, or at least their number and length; NULL while there is no plan: then the head
- * contains only what job and input determine. `rows` stays that of HDF5. Fails with DATA if an
- * input cannot be looked up or is no ordinary file; with DEVICE (memory). The caller calls
- * journal_head_free() in any case, which takes {0}, and leaves it. */
+ * contains only what job and input determine. `rows` stays that of HDF5. Overwrites *out; the
+ * caller calls journal_head_free() in any case. Fails with DATA if an input cannot be looked up or
+ * is no ordinary file; with DEVICE (memory). */
 status_t journal_head_of(const struct output_spec *spec, uint32_t i,
                          const struct product_place *place, struct journal_head *out);
+/* Frees the texts of a head, and sets it to {0}, which it takes. */
 void journal_head_free(struct journal_head *head);
 
 /* Compares the plan `now` with the head `begun` of the journal at `path`: texts, then number and
@@ -64,18 +65,20 @@ status_t journal_head_compare(const char *path, const struct journal_head *begun
  * free(), or unchanged if there is none. Fails with DEVICE (memory). */
 status_t journal_head_find_changed(const struct journal_head *begun, char **out);
 
-/* Returns the rows of the product that a chunk completes, none after its last row: of the head,
- * ratio, integrate and place.rows are used. */
+/* Rows of a product, from 0. */
 struct journal_rows {
     uint64_t first, count;
 };
+/* Returns the rows of the product that a chunk completes, none after its last row. Uses only ratio,
+ * integrate and place.rows of the head. */
 struct journal_rows journal_head_rows(const struct journal_head *head, const struct chunk *chunk);
 
-/* Appends the packed head, whose texts are not NULL. Fails with DEVICE (memory). */
+/* Appends the packed head, whose texts are not NULL. Fails with DEVICE (memory); `out` may have a
+ * part of it then. */
 status_t journal_head_pack(const struct journal_head *head, struct text *out);
-/* Reads a packed head, all that `in` has left. Returns 0 if the bytes are no head, its numbers make
- * no sense, or there is no memory (in->failed). The caller calls journal_head_free() in any case.
- */
+/* Reads a packed head, all that `in` has left, into *out, which it overwrites. Returns 1; 0 if the
+ * bytes are no head, its numbers make no sense, or there is no memory (in->failed). The caller
+ * calls journal_head_free() in any case. */
 int journal_head_unpack(struct unpack *in, struct journal_head *out);
 
 /* Data beside the rows of a product: of rows, cells and blocks (struct product_place), and holes.
@@ -89,16 +92,18 @@ struct beside {
     struct chunk_row row;
 };
 
-/* beside_runs_of(): returns a chunk's part of a dataset, as `count` runs of `bytes` bytes: one of
- * all rows, or where streams come in groups `each` in each row. beside_run_at(): returns the offset
- * of run i, below `count`, in the file. */
+/* Runs of bytes in a file: `count` runs of `bytes` bytes, the first at offset `at`; `each` in a
+ * row, `step` bytes from one to the next, and `row` bytes from row to row. */
 struct beside_runs {
     uint64_t at, row, step, each, count, bytes;
 };
+/* Returns the offset (bytes) of run i, from 0, below runs->count, in the file. */
 static inline uint64_t beside_run_at(const struct beside_runs *runs, uint64_t i)
 {
     return runs->at + i / runs->each * runs->row + i % runs->each * runs->step;
 }
+/* Returns a chunk's part of a dataset beside the rows, as runs of bytes in the file: one run of all
+ * rows, or, where streams come in groups, beside_runs.each runs in each row. */
 struct beside_runs beside_runs_of(const struct chunking *chunking, const struct chunk *chunk,
                                   const struct beside *beside);
 
@@ -109,9 +114,9 @@ struct beside_shape {
     struct chunk_row row, weights_row, cells_row;
 };
 
-/* Adds bytes at offset `at` of a product of place->file_bytes bytes, beside the rows of a chunk, to
- * the chunk's sum. Like those of rows, the sum does not depend on the order in which they come; nor
- * on zeros. */
+/* Adds `bytes` bytes, data beside the rows of a chunk at offset `at` (bytes) of a product of
+ * place->file_bytes bytes, to *sum, the chunk's, which is 0 at first. Like those of rows, the sum
+ * does not depend on the order in which they come; nor on zeros. Cannot fail. */
 void beside_add(const struct product_place *place, uint64_t at, const void *data, uint64_t bytes,
                 uint32_t *sum);
 
@@ -124,8 +129,9 @@ struct beside_file {
     const struct chunking *chunking;
 };
 
-/* Computes, from the file, the sum (beside_add()) of the data beside `rows`, those of a chunk; of
- * holes only if the chunk has all streams. Fails with DATA if the file cannot be read there. */
+/* Computes *sum (beside_add()) of the data beside `rows`, those of a chunk, from the file; of holes
+ * only if the chunk has all streams. Any thread. Fails with DATA if the file cannot be read there;
+ * *sum is undefined then. */
 status_t beside_sum(const struct beside_file *file, const struct chunk *chunk,
                     struct journal_rows rows, uint32_t *sum);
 

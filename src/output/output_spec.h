@@ -30,7 +30,7 @@ struct output_spec_item {
     uint64_t column;                 /* each of these is made of this many of the chunking's */
 };
 
-/* Returns how the chunking's streams make its rows. */
+/* Returns how the chunking's streams make the rows of an item. */
 struct chunk_row output_spec_row(const struct output_spec_item *item);
 
 struct output_spec {
@@ -47,12 +47,13 @@ struct output_spec {
     struct synthesise_choice synthesis;
 };
 
-/* output_spec_of_products(): lists the products of a filter bank, as far as job and archive
- * determine them, with all files that are read. Fails with DEVICE (memory). The caller calls
- * output_spec_free() in any case. output_spec_plan_products(): adds what the plan determines. `job`
- * and the plan must outlive the spec. */
+/* Lists the products of a filter bank, as far as job and archive determine them, with all files
+ * that are read. Overwrites *out. `job` must outlive the spec; the caller calls output_spec_free()
+ * in any case. Fails with DEVICE (memory). */
 status_t output_spec_of_products(const struct job *job, const struct archive *archive,
                                  struct output_spec *out);
+/* Adds what the plan determines to a spec of output_spec_of_products(). The plan must outlive the
+ * spec, and has its coefficients still. Cannot fail. */
 void output_spec_plan_products(struct output_spec *spec, const struct channelise_plan *work);
 
 /* Lists the series of dedispersion `number`, from 0, of the job, and the files that are read: the
@@ -60,22 +61,23 @@ void output_spec_plan_products(struct output_spec *spec, const struct channelise
  * the caller calls output_spec_free() in any case. Fails with DEVICE (memory). */
 status_t output_spec_of_series(const struct job *job, uint32_t number, const char *filterbank,
                                const struct fbh5 *fbh5, struct output_spec *out);
-/* output_spec_of_search(): lists the series of a semi-coherent search of the archive, dedispersion
- * 0 of the job, and the files that are read. `job` must outlive the spec; output_spec_free() in any
- * case. Fails with DEVICE (memory). output_spec_plan_series(): adds what the plan, which must
- * outlive the spec, determines, to a spec of series or of a search. */
+/* Lists the series of a semi-coherent search of the archive, dedispersion 0 of the job, and the
+ * files that are read. Overwrites *out. `job` must outlive the spec; the caller calls
+ * output_spec_free() in any case. Fails with DEVICE (memory). */
 status_t output_spec_of_search(const struct job *job, const struct archive *archive,
                                struct output_spec *out);
+/* Adds what the plan determines to a spec of output_spec_of_series() or output_spec_of_search().
+ * The plan must outlive the spec. Cannot fail. */
 void output_spec_plan_series(struct output_spec *spec, const struct dedisperse_plan *plan);
 /* Frees the items and the inputs, and sets *spec to {0}, which it takes. */
 void output_spec_free(struct output_spec *spec);
 
-/* Makes the file of item i in HDF5, as product_create() does (fd below 0: only computes the
- * places); of other formats without frequencies. `path` is for messages. `made_of`:
- * inputs_contents(). The spec is planned. place gets the places of its datasets, *frequency_at the
- * offset of /frequency, whose values are missing (0: none); NULL: they are written. The file has
- * MARK_RUN; nothing is reserved or synced. Fails with USAGE (rows that the kind cannot store,
- * dates), DATA, NO_SPACE, DEVICE (memory). */
+/* Makes the file of item i, from 0, in HDF5, as product_create() does (fd below 0: only computes
+ * the places); for other formats without frequencies. `path` is for messages. `made_of`: text of
+ * inputs_contents(). The spec is planned. *place gets the places of its datasets, *frequency_at the
+ * offset (bytes) of /frequency, whose values are missing (0: none); NULL: they are written. The
+ * file has MARK_RUN; nothing is reserved or synced. Main thread only. Fails with USAGE (rows that
+ * the kind cannot store, dates), DATA, NO_SPACE, DEVICE (memory). */
 status_t output_spec_create(const struct output_spec *spec, uint32_t i, int fd, const char *path,
                             const char *made_of, struct product_place *place,
                             uint64_t *frequency_at);
@@ -98,9 +100,9 @@ struct room {
  * with DEVICE (memory). The room is unchanged then. */
 status_t room_add(struct room *room, const char *path, uint64_t bytes);
 
-/* Sums up, in *bytes, what all needs put on the file system of need i, and sets *left to its free
- * bytes. *is_first: no need before it has the same file system. Fails with USAGE (its folder is
- * none any more), DATA (it cannot be looked up), DEVICE (memory). */
+/* Sums up, in *bytes, the bytes that all needs put on the file system of need i, from 0. Sets *left
+ * to its free bytes, and *is_first to whether no need before it has the same file system. Fails
+ * with USAGE (its folder is none any more), DATA (it cannot be looked up), DEVICE (memory). */
 status_t room_sum(const struct room *room, uint32_t i, uint64_t *bytes, uint64_t *left,
                   int *is_first);
 

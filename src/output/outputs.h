@@ -76,103 +76,121 @@ status_t outputs_open_all(outputs_t *outputs);
  * DEVICE (memory, descriptors). */
 status_t outputs_begin_all(outputs_t *outputs);
 
-/* Sink of a pipeline (struct pipeline_sink), for one thread, when open. `outputs` is outputs_t. The
- * functions write parts of product `product`, from 0, in place, unsynced: those that the chunk's
- * streams make. Rows, cells and blocks have the numbers of the product.
+/* Sink of a pipeline (struct pipeline_sink). */
+
+/* Writes rows first_row .. first_row + rows - 1, from 0, of product `product`, from 0, as far as
+ * the chunk's streams make them, and their time stamps; unsynced. `outputs` is outputs_t, and open.
+ * One thread. Fails with NO_SPACE, DATA.
  *
- * outputs_put(): rows first_row .. first_row + rows - 1, data [rows][the chunk's part], and their
- * time stamps; `holes` [rows], 1 where the row is NaN because its input was unreadable (NULL:
- * none). outputs_weigh(): weights of such rows, float [rows][the chunk's part]. outputs_flag():
- * flags, and kurtosis unless NULL, of cells from first_cell on, [cells][the chunk's part]; those
- * after the last row are dropped. outputs_step(): scales, offsets and counts of clipped numbers of
- * blocks of rows. outputs_end(): ends the chunk, after all its rows; `counts` are those of each
- * product (NULL: 0).
- *
- * Fail with NO_SPACE, DATA; outputs_end() also with DEVICE (memory). */
+ *   data    char [rows][the chunk's part of a row] as the file stores them
+ *   holes   char [rows]: 1 where the row is NaN because its input was unreadable; NULL: none is */
 status_t outputs_put(void *outputs, uint32_t product, const struct chunk *chunk, uint64_t first_row,
                      uint64_t rows, const void *data, const char *holes);
+/* Writes the weights of rows first_row .. first_row + rows - 1, from 0, of product `product`, from
+ * 0: float [rows][the chunk's part]; of visibilities also their flags. Unsynced. `outputs` is
+ * outputs_t, and open. One thread. Fails with NO_SPACE, DATA. */
 status_t outputs_weigh(void *outputs, uint32_t product, const struct chunk *chunk,
                        uint64_t first_row, uint64_t rows, const float *weights);
+/* Writes the flags, and the kurtosis unless NULL, of rows of cells first_cell .. first_cell + cells
+ * - 1, from 0, of product `product`, from 0: [cells][the chunk's part]. Cells after the last row of
+ * the product are dropped. Unsynced. `outputs` is outputs_t, and open. One thread. Fails with
+ * NO_SPACE, DATA. */
 status_t outputs_flag(void *outputs, uint32_t product, const struct chunk *chunk,
                       uint64_t first_cell, uint64_t cells, const struct flag_block *flags);
+/* Writes scales, offsets and counts of clipped numbers of blocks steps->first .. of rows, from 0,
+ * of product `product`, from 0, as far as the chunk's streams make them. Unsynced. `outputs` is
+ * outputs_t, and open. One thread. Fails with NO_SPACE, DATA. */
 status_t outputs_step(void *outputs, uint32_t product, const struct chunk *chunk,
                       const struct product_steps *steps);
+/* Ends the chunk, after all rows of all products: hands it over to the thread that syncs. counts
+ * [products]; NULL: all 0. `outputs` is outputs_t, and open. The thread that wrote the rows. Fails
+ * with NO_SPACE, DATA, DEVICE (memory). */
 status_t outputs_end(void *outputs, const struct chunk *chunk, const struct chunk_counts *counts);
 
-/* Functions of the driver (struct driver_work), in the main thread, when open. `outputs` is
- * outputs_t.
- *
- * outputs_is_done(), on rank 0: returns whether the journals of all products have the chunk.
- * outputs_tell(): appends this rank's chunks that are done and synced since the last call, and
- * those of earlier runs that differ from the journals. Fails as the threads that sync and compare
- * have: with NO_SPACE, DATA, DEVICE (memory). outputs_take(), on rank 0: writes what a rank has
- * told, [bytes], into the journals, unsynced; chunks that differ are no longer done. Fails with
- * DATA if it is malformed, or a chunk differs of products that are complete already; with NO_SPACE,
- * DEVICE (memory). outputs_hurry(): makes the threads sync soon, and ends the comparison.
- * outputs_settle(): hurries likewise, waits at most `seconds` until all chunks that this rank has
- * ended are synced, and sets *is_settled to whether they are. Fails as outputs_tell(). */
+/* Functions of the driver (struct driver_work). */
+
+/* On rank 0, in the main thread, after outputs_begin_all(): returns whether the journals of all
+ * products have chunk `chunk`, from 0. `outputs` is outputs_t. */
 int outputs_is_done(void *outputs, uint64_t chunk);
+/* Appends a report on this rank's chunks that are done and synced since the last call, and on those
+ * of earlier runs that differ from the journals, for outputs_take(). Main thread, when open.
+ * `outputs` is outputs_t. Fails as the threads that sync and compare have: with NO_SPACE, DATA,
+ * DEVICE (memory). */
 status_t outputs_tell(void *outputs, struct text *out);
+/* On rank 0, in the main thread, after outputs_begin_all(): writes the report of a rank, data
+ * [bytes] of one or more outputs_tell(), into the journals, unsynced; chunks that differ are no
+ * longer done. `outputs` is outputs_t. Fails with DATA if it is malformed, or a chunk differs of
+ * products that are complete already; with NO_SPACE, DEVICE (memory). */
 status_t outputs_take(void *outputs, const char *data, size_t bytes);
+/* Makes the thread sync soon, and ends the comparison with earlier runs. Main thread, when open.
+ * `outputs` is outputs_t. */
 void outputs_hurry(void *outputs);
+/* Makes the thread sync soon, waits at most `seconds` until all chunks that this rank has ended are
+ * synced, and sets *is_settled to whether they are. May return sooner. Main thread, when open.
+ * Fails as outputs_tell(): with NO_SPACE, DATA, DEVICE (memory). */
 status_t outputs_settle(outputs_t *outputs, double seconds, int *is_settled);
 
 /* On rank 0, when open: returns whether chunks that are done may be found to differ, and be worked
  * off again: rows of an earlier run are compared, and no product is complete already. */
 int outputs_may_go_back(const outputs_t *outputs);
 /* Rows that earlier runs have written are read and compared with the CRCs of the journals
- * (run.check_resumed), each rank's share by a thread of its own from outputs_open_all() on.
- *
- * outputs_is_compared() returns whether this rank's share is done or was ended by outputs_hurry();
- * 1 if nothing is compared. It waits at most `seconds` for that. *moved increases with every read;
- * it is unchanged if nothing is compared.
- *
- * outputs_compare_end_all() ends the comparison when all ranks have nothing else to do, and takes
- * chunks that differ out of the journals. It sets *again to 1 when chunks have to be processed
- * again, else to 0. Collective: all ranks fail alike. Fails with STOPPED, without a message, when a
- * rank gave its share up; with DATA, NO_SPACE, DEVICE (memory). Call outputs_tell() before, which
- * fails if the comparison has. */
+ * (run.check_resumed), each rank's share by a thread of its own from outputs_open_all() on. */
+
+/* Returns whether this rank's share of the comparison with earlier runs is done, or was ended by
+ * outputs_hurry(); 1 if nothing is compared. Waits at most `seconds` for that. *moved is set to a
+ * number that increases with every read; it is unchanged if nothing is compared. A failure of the
+ * comparison shows in outputs_tell(). */
 int outputs_is_compared(outputs_t *outputs, double seconds, uint64_t *moved);
+/* Ends the comparison with earlier runs when all ranks have nothing else to do, and takes chunks
+ * that differ out of the journals. Sets *again to 1 if chunks have to be processed again, else to
+ * 0. Call outputs_tell() before, which fails if the comparison has. Collective: all ranks fail
+ * alike. Fails with STOPPED, without a message, if a rank gave its share up; with DATA, NO_SPACE,
+ * DEVICE (memory). */
 status_t outputs_compare_end_all(outputs_t *outputs, int *again);
 
-/* On rank 0, when open: write and read scale, then offset, of all lines of product i (float
- * [2][nifs * frequencies]), which has those of its first block alone. outputs_put_scales() syncs;
- * it does nothing for a product that has its name. Fails with NO_SPACE, DATA. outputs_get_scales():
- * *found 0: an earlier run has not written them, they are not those of the journal, or the product
- * is complete; `scales` is undefined then. Fails with DATA if the file cannot be read; with DEVICE
- * (memory, descriptors). */
+/* On rank 0, when open: writes and syncs the scales of product i, from 0, which has those of its
+ * first block alone; does nothing for a product that has its final name. Fails with NO_SPACE, DATA.
+ *
+ *   scales   float [2][nifs * frequencies]: scale, then offset, of all lines */
 status_t outputs_put_scales(const outputs_t *outputs, uint32_t i, const float *scales);
+/* On rank 0, when open: reads the scales of product i, from 0, that an earlier run has written:
+ * scale, then offset, float [2][nifs * frequencies]. Sets *found to 0 if it has written none, they
+ * are not those of the journal, or the product is complete; `scales` is undefined then. Fails with
+ * DATA if the file cannot be read; with DEVICE (memory, descriptors). */
 status_t outputs_get_scales(const outputs_t *outputs, uint32_t i, float *scales, int *found);
 
-/* On rank 0. outputs_done(): returns the number of chunks that are done in all products, 0 without
- * journals. outputs_kept(): the same, or 0 if a product's file was removed or replaced, so that
- * they are lost. outputs_counts(): returns missing samples and clipped numbers of product i, which
- * has a journal, in its chunks that are done. */
+/* Returns the number of chunks that are done in all products, by the journals; 0 without journals.
+ * On rank 0. */
 uint64_t outputs_done(const outputs_t *outputs);
+/* Returns outputs_done(); but 0 if a product's unfinished file was removed or replaced, so that the
+ * chunks are lost. On rank 0. */
 uint64_t outputs_kept(const outputs_t *outputs);
+/* Returns the missing samples and clipped numbers of product i, from 0, which has a journal, in its
+ * chunks that are done. On rank 0. */
 struct chunk_counts outputs_counts(const outputs_t *outputs, uint32_t i);
-/* On rank 0, after a failure, when open: returns whether a run would refuse to resume, because
- * input files have changed since this one began; 0 also if one cannot be looked up. */
+/* On rank 0, after a failure, if all products have journals (outputs_kept() is above 0): returns
+ * whether a run would refuse to resume, because input files have changed since this one began; 0
+ * also if one cannot be looked up. */
 int outputs_are_outdated(const outputs_t *outputs);
 
-/* On rank 0, when finished (outputs_finish_all()): counts rows of product i that are NaN because
- * their input was unreadable. Fails with DATA if the file cannot be read; with DEVICE (memory,
- * descriptors). */
+/* On rank 0, when finished (outputs_finish_all()): counts the rows of product i, from 0, that are
+ * NaN because their input was unreadable. Fails with DATA if the file cannot be read; with DEVICE
+ * (memory, descriptors). *out is unchanged then. */
 status_t outputs_holes(const outputs_t *outputs, uint32_t i, uint64_t *out);
 
-/* Counts cells of product i likewise, on rank 0 when finished, and the flagged ones; zeros if it
- * has none, or (a format other than HDF5) another run has completed it. Fails with DATA if the file
- * cannot be read; with DEVICE (memory, descriptors). */
+/* On rank 0, when finished (outputs_finish_all()): counts the cells of product i, from 0, and the
+ * flagged ones. Zeros if it has none, or (a format other than HDF5) another run has completed it.
+ * Fails with DATA if the file cannot be read; with DEVICE (memory, descriptors). */
 status_t outputs_flags(const outputs_t *outputs, uint32_t i, struct product_flags *out);
-/* Counts likewise, with the same zeros, numbers of product i that were clipped to few bits. Fails
- * with DATA if the file cannot be read; with DEVICE (memory, descriptors). */
+/* On rank 0, when finished (outputs_finish_all()): counts the numbers of product i, from 0, that
+ * were clipped to few bits. Zeros if it has none, or (a format other than HDF5) another run has
+ * completed it. Fails with DATA if the file cannot be read; with DEVICE (memory, descriptors). */
 status_t outputs_clips(const outputs_t *outputs, uint32_t i, struct product_clips *out);
 
-/* Ends the threads that sync, after the last chunk, when they have finished the batch that they are
- * at: rank 0's may leave records of outputs_take() unsynced, as the files are about to be replaced.
- * Its failure is no one else's: the
- * kernel reports it once. Collective: all ranks fail alike, as a thread's last batch did: with
- * NO_SPACE, DATA, DEVICE (memory). */
+/* Ends the threads that sync, after the last chunk, each when it has finished its current batch.
+ * Rank 0's may leave records of outputs_take() unsynced, as the files are about to be replaced.
+ * Collective: all ranks fail alike, as the last batch of one of the threads did: with NO_SPACE,
+ * DATA, DEVICE (memory). No later sync would report that failure: the kernel reports it once. */
 status_t outputs_end_sync_all(outputs_t *outputs);
 
 /* Finishes complete products: finds the medians, compresses the rows, with `threads` threads a
@@ -190,8 +208,8 @@ status_t outputs_pack_all(outputs_t *outputs, uint32_t threads, double patience)
  * stays then, and gets its name if it can. */
 status_t outputs_finish_all(outputs_t *outputs);
 
-/* On rank 0, when finished: returns the identity of product i's file, for its readers; it is the
- * outputs'. */
+/* On rank 0, when finished (outputs_finish_all()): returns the identity of the file of product i,
+ * from 0, for its readers; it is the outputs'. */
 const struct identity *outputs_identity(const outputs_t *outputs, uint32_t i);
 
 /* On rank 0: takes chunks that differ out of the journals, and syncs these; failures are forgotten.
@@ -204,8 +222,8 @@ void outputs_abandon(outputs_t *outputs);
 void outputs_destroy(outputs_t *outputs);
 SCOPED_END(outputs_destroy, outputs_t *)
 
-/* Returns the bytes of all product files while they are written (not compressed), known once open.
- */
+/* Returns the bytes of all product files together while they are written (not compressed), known
+ * once open. */
 uint64_t outputs_bytes(const outputs_t *outputs);
 
 #endif

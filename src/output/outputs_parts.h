@@ -22,7 +22,8 @@ typedef struct sync_thread sync_thread_t;
 /* Starts the thread outputs->sync. Fails with DEVICE (memory, no thread). */
 status_t sync_thread_begin(outputs_t *outputs);
 /* Ends the thread after the batch that it syncs, and waits for it; what is not synced is dropped.
- * Fails as its last batch has: with NO_SPACE, DATA, DEVICE (memory), also when repeated. */
+ * Fails as its last batch has: with NO_SPACE, DATA, DEVICE (memory), also when repeated. `sync` is
+ * not freed. */
 status_t sync_thread_end(sync_thread_t *sync);
 /* Ends the thread as sync_thread_end(), and frees `sync`. Takes NULL. */
 void sync_thread_destroy(sync_thread_t *sync);
@@ -92,9 +93,9 @@ struct outputs {
 /* Added to the number of a chunk when its rows differ from the journal (outputs_tell()). */
 #define OUTPUTS_DIFFERS (UINT64_C(1) << 63)
 
-/* Rank 0: checks that item i has the plan with which its journal, which it has, began; without a
- * plan, the same job and input. Fails with USAGE if they differ, naming the difference; with DATA
- * if an input cannot be looked up; with DEVICE (memory). */
+/* Rank 0: checks that item i, from 0, has the plan with which its journal, which it has, began;
+ * without a plan, the same job and input. Fails with USAGE if they differ, naming the difference;
+ * with DATA if an input cannot be looked up; with DEVICE (memory). */
 status_t outputs_check_plan(const outputs_t *outputs, uint32_t i);
 
 /* Rank 0: locks the files and decides whether to resume them: sets *begun then, else drops their
@@ -108,29 +109,30 @@ status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun);
  * DEVICE (memory, descriptors). */
 status_t outputs_put_counts(const struct output *output);
 
-/* Rank 0: counts the flags of product i, which is complete, in its file or .part (`path`); zeros if
- * it has none, and after a failure. Fails with DATA if the file cannot be read; with DEVICE
- * (memory, descriptors). */
+/* Rank 0: counts the flags of product i, from 0, which is complete, in its file or .part (`path`).
+ * *out is zero if it has none, and after a failure. Fails with DATA if the file cannot be read;
+ * with DEVICE (memory, descriptors). */
 status_t outputs_count_flags(const outputs_t *outputs, uint32_t i, const char *path,
                              struct product_flags *out);
 
-/* When open. outputs_rows_of(): returns the rows of a product that a chunk completes.
- * outputs_beside_file(): returns the place of the data beside them, for beside_sum(). */
+/* Returns the rows of product `product`, from 0, that a chunk completes. When open. */
 struct journal_rows outputs_rows_of(const outputs_t *outputs, uint32_t product,
                                     const struct chunk *chunk);
+/* Returns the unfinished file of product `product`, from 0, and the shape of the data beside its
+ * rows, for beside_sum(). When open; its pointers are the outputs'. */
 struct beside_file outputs_beside_file(const outputs_t *outputs, uint32_t product);
 
 /* Begins to compare rows of earlier runs, each rank its share by a thread (outputs->resumed), if
  * the run resumes and the job requests it. All files are open. Collective: all ranks fail alike.
  * Fails with DATA if a journal cannot be read; with DEVICE (memory, no thread). */
 status_t resumed_begin_all(outputs_t *outputs);
-/* Ends the comparison and frees it. Takes NULL, as the next two functions do. */
+/* Ends the comparison and frees it. Takes NULL. */
 void resumed_destroy(struct resumed *resumed);
 SCOPED_END(resumed_destroy, struct resumed *)
 /* Ends the comparison soon: what is not compared yet is given up. Takes NULL. */
 void resumed_hurry(struct resumed *resumed);
 /* Appends the chunks that were found to differ since the last call, each with the product's number
- * (OUTPUTS_DIFFERS), for resumed_take(); of NULL nothing. Fails with DATA or DEVICE if reading the
+ * (OUTPUTS_DIFFERS), for resumed_take(); nothing for NULL. Fails with DATA or DEVICE if reading the
  * rows has failed; with DEVICE (memory). */
 status_t resumed_tell(struct resumed *resumed, struct text *out);
 /* Rank 0: notes the chunk that data[*at], of `bytes` bytes, reports as different, moves *at after
@@ -142,10 +144,10 @@ status_t resumed_take(outputs_t *outputs, const char *data, size_t bytes, size_t
  * (memory). */
 status_t resumed_revoke(outputs_t *outputs, int is_last);
 
-/* Adds bytes from .. from + bytes - 1 of `count` rows from number `row` of the file on, as they are
- * in the file (data [count][bytes]), to the sums of their spans in `output`, a struct output. They
- * are of the chunk that is being written. Several threads at once. A callback (struct
- * export_sum). */
+/* Adds bytes from .. from + bytes - 1 of each of `count` rows from row `row` of the file on, from
+ * 0, as they are in the file (data [count][bytes]), to the sums of their spans in `output`, a
+ * struct output. They are of the chunk that is being written. Several threads at once. Cannot fail.
+ * A callback (struct export_sum). */
 void outputs_sum(void *output, uint64_t row, uint64_t count, uint64_t from, uint64_t bytes,
                  const void *data);
 
