@@ -61,9 +61,9 @@ status_t bench_dedisperse_time(bench_dedisperse_t *bench, const struct dedispers
 /* Returns the additions of one run as the paper counts them: channels x DMs x samples. */
 double bench_dedisperse_adds(const bench_dedisperse_t *bench);
 /* Computes the ratio of bench_dedisperse_adds() to the additions of a tree of the patterns of its
- * delays, at its best level. Fails with DEVICE (memory). */
+ * delays, at its best level, in *out. Fails with DEVICE (memory); *out is unchanged then. */
 status_t bench_dedisperse_gain(const bench_dedisperse_t *bench, double *out);
-/* Returns the stage's spec, without a shape, which belongs to the case. */
+/* Returns the spec of the stage that is timed, without a shape; it belongs to the case. */
 const struct dedisperse_spec *bench_dedisperse_spec(const bench_dedisperse_t *bench);
 
 #endif

@@ -48,7 +48,8 @@ status_t bench_table_run(struct shared *shared, struct bench_table *table, const
                          status_t (*rows)(void *settings));
 /* Prints "BACKEND, DEVICE: " on stdout, the beginning of a line, of the table's open backend. */
 void bench_table_print_device(const struct bench_table *table);
-/* Ends a row: counts it in table->failed unless is_right, and flushes the table and stdout. */
+/* Ends a row: counts it in table->failed unless is_right, and flushes the table and stdout. Cannot
+ * fail: csv_close() reports failures. */
 void bench_table_end_row(struct bench_table *table, int is_right);
 
 #endif

@@ -7,12 +7,15 @@
 #include "input/archive.h"
 #include "input/fbh5/fbh5.h"
 
-/* Print the files of an open archive or filterbank that are outside the folder of the file that
- * leads to them, on stdout, by their real paths, once each, with the file that leads to them; of a
- * folder the first five, and the number of the others. Print nothing if there is none. Files that
- * are gone are ignored. With `json` (else NULL), append all of them to its open object instead, as
- * the list "elsewhere", which may be empty. Fail with DEVICE (memory). */
+/* Prints the files of an open archive that are outside the folder of the file that leads to them,
+ * on stdout, by their real paths, once each, with the file that leads to them; of a folder the
+ * first five, and the number of the others. Prints nothing if there is none. Files that are gone
+ * are ignored. With `json` (else NULL), appends all of them to its open object instead, as the list
+ * "elsewhere", which may be empty. Fails with DEVICE (memory). */
 status_t elsewhere_of_archive(const struct archive *archive, struct json *json);
+/* Does for an open filterbank what elsewhere_of_archive() does for an archive: prints its files
+ * that are outside the folder of the file that leads to them on stdout; or, with `json` (else
+ * NULL), appends them to its open object. Fails with DEVICE (memory). */
 status_t elsewhere_of_filterbank(const struct fbh5 *fbh5, struct json *json);
 
 #endif

@@ -92,9 +92,9 @@ struct shared {
  * command->check(). Permutes argv, which must outlive the settings. With --help returns OK at once
  * (shared.help). Fails with USAGE if an option is unknown or its value wrong, the operand is
  * missing or one too many, HOME is needed and unset, or check() says so; with DEVICE (memory).
- * options_free() in any case; it does not free `settings` itself. Uses getopt's globals: not for
- * several threads. */
+ * The caller calls options_free() in any case. Uses getopt's globals: not for several threads. */
 status_t options_read(const struct command *command, int argc, char **argv, void *settings);
+/* Frees what options_read() has allocated for the settings, but not `settings` itself. */
 void options_free(void *settings);
 
 /* Returns the value of --threads in settings that begin with struct shared; without that option

@@ -14,14 +14,15 @@
 status_t plan_job_take(const struct shared *shared, const char *list, struct text *given,
                        struct run_options *run);
 
-/* plan_job_show(): plans the job of the options as a run would, changes no file, and prints the
- * plan by `print`. Fails as the run would before its first chunk, with USAGE, DATA, DEVICE, STOPPED
+/* Plans the job of the options as a run would, changes no file, and prints the plan by `print`. In
+ * one process. Fails as the run would before its first chunk, with USAGE, DATA, DEVICE, STOPPED
  * (while a child process opens files), or as `print` does; with NO_SPACE only when all is printed.
- * plan_job_print(): such a function; prints the plan in words on stdout. Fails with USAGE if a
- * product cannot be made in its folder, with DATA if that or a journal cannot be read, with DEVICE
- * (memory, descriptors). */
+ */
 status_t plan_job_show(const struct run_options *options,
                        status_t (*print)(const struct run_plan *plan));
+/* Prints a plan in words on stdout, for plan_job_show(). Fails with USAGE if a product cannot be
+ * made in its folder, with DATA if that or a journal cannot be read, with DEVICE (memory,
+ * descriptors). */
 status_t plan_job_print(const struct run_plan *plan);
 
 /* Returns the spacing of the channels of filter bank i, from 0, of a plan, in Hz. */

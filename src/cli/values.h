@@ -6,32 +6,35 @@
 
 #include "cli/options.h"
 
-/* int: sets it to 1; returns 1. Row and text are ignored. FLAG() gives the members between such an
+/* Sets an int to 1; returns 1. Row and text are ignored. FLAG() gives the members between such an
  * option's name and its help. */
 int value_flag(const struct option_row *row, const char *text, void *field);
 #define FLAG(at) NULL, value_flag, at, NULL, NULL
-/* const char *: set to `text` itself. value_text(): any; returns 1. value_word(): returns whether
- * it is one of row->takes, "a|b|c". */
+/* Set a const char * to `text` itself. value_text(): to any text; returns 1. value_word(): returns
+ * whether it is one of row->takes, "a|b|c"; else the field has changed, too. */
 int value_text(const struct option_row *row, const char *text, void *field);
 int value_word(const struct option_row *row, const char *text, void *field);
-/* struct option_texts: appends `text` itself, any, as often as the option is given; returns 1. The
- * list has space for it (options_read()). */
+/* Appends `text` itself, any, to a struct option_texts, as often as the option is given; returns 1.
+ * The list has space for it (options_read()). */
 int value_texts(const struct option_row *row, const char *text, void *field);
-/* An enum: sets it to the number of the alternative in row->takes, from 0 on; returns 0 if it is
- * none of them. An empty alternative cannot be given. */
+/* Sets an enum to the number of the alternative in row->takes that `text` is, from 0. An empty
+ * alternative cannot be given. Returns 1; 0 if it is none of them: the field has changed then. */
 int value_choice(const struct option_row *row, const char *text, void *field);
-/* uint32_t, uint64_t: reads a whole number, also as 2^28 (at most 2^61), in the range or among the
- * alternatives of row->takes; returns 0 if it is neither, or does not fit the type. */
+/* Read a whole number into a uint32_t (value_u32()) or a uint64_t (value_u64()), also as 2^28 (at
+ * most 2^61), in the range or among the alternatives of row->takes. Return 1; 0 if it is neither,
+ * or does not fit the type: the field may have changed then. */
 int value_u32(const struct option_row *row, const char *text, void *field);
 int value_u64(const struct option_row *row, const char *text, void *field);
-/* struct option_list: reads 1 to 24 whole numbers (also as 2^8) within row->takes and 1 .. 2^32 -
- * 1, as "8", "256,1024", "256..4096" (doubling); or places of words among its alternatives, from 0
- * on. Replaces the list before. Returns 0 if any of them is wrong, or there are none or more. */
+/* Reads 1 to 24 whole numbers into a struct option_list, whose former numbers are dropped: "8",
+ * "256,1024", "256..4096" (doubling), also as 2^8, within row->takes and 1 .. 2^32 - 1. Words among
+ * the alternatives of row->takes become their places, from 0. Returns 1; 0 if one is wrong, or
+ * there are none or more: the list may have changed then. */
 int value_list(const struct option_row *row, const char *text, void *field);
-/* double: reads a number above 0, at most the end of row->takes if that is a range; returns 0 if it
- * is none. */
+/* Reads a number above 0 into a double, at most the end of row->takes if that is a range. Returns
+ * 1; 0 if it is none: the field may have changed then. */
 int value_positive(const struct option_row *row, const char *text, void *field);
-/* double [2]: reads "A..B", A <= B; returns 0 if it is none. */
+/* Reads "A..B", A <= B, into a double [2]. Returns 1; 0 if it is none: the field may have changed
+ * then. */
 int value_range(const struct option_row *row, const char *text, void *field);
 
 #endif

@@ -160,8 +160,8 @@ struct job_layout {
  * then, a text NULL. Fails with DEVICE (memory). */
 status_t job_layout_put(struct job_layout *layout, enum job_said_key key, const char *text,
                         char *message, int *ok);
-/* Returns the key's name in a job, a static text, and writes the values that it allows into
- * `expected`, of MISTAKE_BYTES (job/yaml/tree.h). */
+/* Returns the name of `key` in a job, a static text, and writes the values that it allows into
+ * `expected`, of MISTAKE_BYTES bytes (job/yaml/tree.h). */
 const char *job_layout_key(enum job_said_key key, char *expected);
 
 enum select_kind { SELECT_ALL, SELECT_SAMPLES, SELECT_SECONDS, SELECT_UTC };
@@ -500,10 +500,10 @@ struct job {
  * were always made so. */
 #define JOB_MEMORY ((uint64_t)1 << 30)
 
-/* Returns the memory that `auto` means if `ranks` ranks share a machine with `left` bytes left:
- * half of it, since files that are read and written go through the rest, in equal shares, rounded
- * down to a power of two or 1.5 times one, so that it seldom changes from run to run; at least 256
- * MiB, which most jobs can be cut for. */
+/* Returns the memory, in bytes of a rank, that `auto` means if `ranks` ranks share a machine with
+ * `left` bytes left. It is half of that, since files that are read and written go through the rest,
+ * in equal shares. It is rounded down to a power of two or 1.5 times one, so that it seldom changes
+ * from run to run. It is at least 256 MiB, which most jobs can be cut for. */
 uint64_t job_share_memory(uint64_t left, uint32_t ranks);
 
 /* Sets job->memory, of a rank, to `bytes` if run.memory is auto, else does nothing; job->cut stays.
@@ -531,12 +531,16 @@ struct job_each {
                           job has one product, of voltages, which is not meant to be written */
 };
 
-/* Read and check the text of a job in memory, `length` bytes, as job_load() does that of a file.
- * `path` names it in messages; `sets`: `nsets` overrides "key.path=value"; `each` (job_parse():
- * none) may be NULL. job_destroy() frees *out, which a failure leaves unchanged. Fail with USAGE
+/* Reads and checks the text of a job in memory, `length` bytes, as job_load() does that of a file,
+ * for one observation if `each` is not NULL. `path` names it in messages; `sets`: `nsets` overrides
+ * "key.path=value". job_destroy() frees *out, which a failure leaves unchanged. Fails with USAGE
  * (mistakes, no YAML, empty, more than YAML_FILE_BYTES), DEVICE (memory). */
 status_t job_parse_each(const char *path, const char *text, size_t length, const char *const *sets,
                         uint32_t nsets, const struct job_each *each, struct job **out);
+/* Reads and checks the text of a job in memory, as job_parse_each() with `each` NULL: `length`
+ * bytes of `text`, `nsets` overrides "key.path=value" in `sets`; `path` names it in messages.
+ * job_destroy() frees *out, which a failure leaves unchanged. Fails with USAGE (mistakes, no YAML,
+ * empty, more than YAML_FILE_BYTES), DEVICE (memory). */
 status_t job_parse(const char *path, const char *text, size_t length, const char *const *sets,
                    uint32_t nsets, struct job **out);
 
@@ -596,13 +600,14 @@ const char *job_series_name(const struct job_dedisperse *dedisperse);
  * and sets as many of `files`: series, search. The names belong to the job. */
 uint32_t job_series_files(const struct job_dedisperse *dedisperse, const char *files[2]);
 
-/* Return the number of files that the job writes, without CSVs, and the name of file i, below that
- * number, which belongs to the job: those of its products, then those of its dedispersions; of a
- * semi-coherent search only the latter. */
+/* Returns the number of files that the job writes, without CSVs: those of its products, then those
+ * of its dedispersions; of a semi-coherent search only the latter. */
 uint32_t job_nfiles(const struct job *job);
+/* Returns the name of file i that the job writes, from 0, below job_nfiles(), in the order of that;
+ * it belongs to the job. */
 const char *job_file(const struct job *job, uint32_t i);
-/* Returns the filterbank that dedispersion `number` reads: the file of a product of the job, or its
- * input. The name belongs to the job. */
+/* Returns the name of the filterbank that dedispersion `number`, from 0, reads: the file of a
+ * product of the job, or its input. It belongs to the job. */
 const char *job_filterbank(const struct job *job, uint32_t number);
 
 /* Copies the settings of `run` of `from` to `to`: texts are copied, those that `to` had are freed.
@@ -610,11 +615,12 @@ const char *job_filterbank(const struct job *job, uint32_t number);
  */
 status_t job_copy_run(const struct job *from, struct job *to);
 
-/* job_pack_input(): appends everything that opening the input needs, for a child process. Fails
- * with DEVICE (memory). job_unpack_input(): makes a job of that, its other members 0; job_destroy()
- * frees *out, which a failure leaves unchanged. Fails with DATA (bytes are missing, or values
- * wrong), DEVICE (memory). */
+/* Appends everything of the job that opening its input needs, packed, for a child process. Fails
+ * with DEVICE (memory); `out` may have a part of it then. */
 status_t job_pack_input(struct text *out, const struct job *job);
+/* Makes a job of what job_pack_input() has packed, its other members 0; job_destroy() frees *out,
+ * which a failure leaves unchanged. Fails with DATA (bytes are missing, or values wrong), DEVICE
+ * (memory). */
 status_t job_unpack_input(struct unpack *in, struct job **out);
 
 /* Frees a job and what it points to; takes NULL, and half-made ones. */

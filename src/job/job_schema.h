@@ -36,26 +36,32 @@ extern const struct schema job_product_schema[];    /* fills struct job_product 
  * fails. */
 void job_check(const struct job *job, struct tree *root, struct mistakes *mistakes);
 
-/* Does what job_check() does for `channelise`. */
+/* Adds the mistakes of keys of `channelise` that contradict each other, as job_check() does.
+ * Without memory for one, mistakes_report() fails. */
 void job_bank_check(const struct job *job, struct tree *root, struct mistakes *mistakes);
-/* Returns the entry of `channelise`, below `root`, that makes a product, the first if it names
- * none; NULL: there is none. */
+/* Returns the entry of `channelise`, below `root`, that makes a product, an entry of `products`:
+ * the first if it names none. NULL: there is none. The tree owns it. */
 struct tree *job_bank_of(struct tree *root, struct tree *product);
-/* Does for `product`, an entry of `products` below `root` that filled `p`, what job_check() does.
- */
+/* Adds the mistakes of keys of `product`, an entry of `products` below `root` that filled `p`, that
+ * contradict each other, as job_check() does. Without memory for one, mistakes_report() fails. */
 void job_product_check(struct tree *root, struct tree *product, const struct job_product *p,
                        struct mistakes *mistakes);
-/* Sets flag.spectra, if the job does not give it: 1024 if that divides `integrate`, else
- * `integrate`. */
+/* Sets product->flag.spectra, the spectra of a cell, if the job does not give it (0): 1024 if that
+ * divides `integrate`, else `integrate`. */
 void job_flag_settle(struct job_product *product);
 
-/* Does what job_check() does for input.layout. */
+/* Adds the mistakes of keys of input.layout that contradict each other, as job_check() does.
+ * Without memory for one, mistakes_report() fails. */
 void job_layout_check(struct tree *root, struct mistakes *mistakes);
 
-/* Do what job_check() does for one entry of `filter`, and one of `dedisperse`. */
+/* Adds the mistakes of keys of one entry of `filter` that contradict each other, as job_check()
+ * does. Without memory for one, mistakes_report() fails. */
 void job_filter_check(struct tree *entry, struct mistakes *mistakes);
+/* Adds the mistakes of keys of one entry of `dedisperse` that contradict each other, as job_check()
+ * does. Without memory for one, mistakes_report() fails. */
 void job_dedisperse_check(struct tree *entry, struct mistakes *mistakes);
-/* Does what job_check() does for `array`, `beams`, beam_weights and the centres of products. */
+/* Adds the mistakes of keys of `array`, `beams`, beam_weights and the centres of products that
+ * contradict each other, as job_check() does. Without memory for one, mistakes_report() fails. */
 void job_array_check(struct tree *root, struct mistakes *mistakes);
 
 /* Replaces each divided dedispersion of `root` by an entry for each of its ranges. The same job was

@@ -52,11 +52,11 @@ uint64_t plan_products_lines(const struct channelise_plan *work, uint32_t i, uin
 /* Returns the number of weights of a row of product i, from 0, that `streams` streams make, if it
  * has any. */
 uint64_t plan_products_weights(const struct channelise_plan *work, uint32_t i, uint32_t streams);
-/* Returns whether power of a product may leave the range of floats: then the host needs the
- * samples, too, to tell missing ones from overflows. Call while `work` has its coefficients. */
+/* Returns whether power of a product may leave the range of floats: then the host examines power
+ * together with its samples, which it needs for that. Call while `work` has its coefficients. */
 int plan_products_may_leave_range(const struct channelise_plan *work);
-/* Returns whether so many threads compute (8 or more, on the cores themselves) that they wait for
- * the one thread that finishes and writes rows. */
+/* Returns whether the processor's threads compute, and are 8 or more: then they would wait for the
+ * one thread that finishes and writes rows. */
 int plan_products_outrun_writer(const struct channelise_plan *work);
 /* Returns whether rows are put into files while the next ones are finished, which then has memory
  * for both: rows of filter banks that are not judged, where a device or many threads compute. A few

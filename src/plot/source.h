@@ -8,13 +8,14 @@
 
 struct source;
 
-/* Opens what the drawing needs (nothing of benchmarks and the tuner), for source_close(), which
- * takes NULL, and appends its description to the JSON object that is open. `drawing` must outlive
- * it. Fails with USAGE if a job or layout has mistakes, a job has no filter bank, or files and
- * choice do not fit; with DATA if a file is unreadable, incomplete or cannot be drawn; with DEVICE
- * (memory, descriptors, no child), STOPPED (while a child process opens files). A failure leaves
- * *out as it was, and the object may have a part of the description. */
+/* Opens what the drawing needs (nothing of benchmarks and the tuner), for source_close(), and
+ * appends its description to the JSON object that is open. `drawing` must outlive it. Fails with
+ * USAGE if a job or layout has mistakes, a job has no filter bank, or files and choice do not fit;
+ * with DATA if a file is unreadable, incomplete or cannot be drawn; with DEVICE (memory,
+ * descriptors, no child), STOPPED (while a child process opens files). A failure leaves *out as it
+ * was, and the object may have a part of the description. */
 status_t source_open(const struct drawing *drawing, struct json *json, struct source **out);
+/* Closes the files of a source and frees it. Takes NULL. */
 void source_close(struct source *source);
 SCOPED_END(source_close, struct source *)
 

@@ -8,8 +8,10 @@
 #include <mpi.h>
 #include <stdint.h>
 
-/* Return this process's rank, and the number of ranks. Not collective. */
+/* Returns this process's rank in `comm`, from 0; 0 with MPI_COMM_NULL. Not collective; main thread.
+ */
 int agree_rank(MPI_Comm comm);
+/* Returns the number of ranks in `comm`; 1 with MPI_COMM_NULL. Not collective; main thread. */
 int agree_size(MPI_Comm comm);
 
 /* Agrees on a status after local work. Returns STATUS_OK if `st` is STATUS_OK on all ranks. Else
@@ -22,15 +24,20 @@ status_t agree_all(MPI_Comm comm, status_t st);
  * failure. Fails on all with DEVICE (memory of any rank); the texts of others are not valid then.
  */
 status_t share_text_all(MPI_Comm comm, struct text *text);
-/* Sends rank 0's bytes to all ranks; `bytes` is the same on all. */
+/* Sends rank 0's data [bytes] to all ranks, into `data`; `bytes` is the same on all. Does nothing
+ * with MPI_COMM_NULL. Collective, main thread. Cannot fail: MPI ends the run. */
 void share_bytes_all(MPI_Comm comm, void *data, size_t bytes);
 
-/* Return the sum, the maximum, and the minimum over all ranks, on every rank. Sums wrap at 2^64. */
+/* Returns the sum of the values of all ranks, modulo 2^64, on every rank. Collective, main thread.
+ */
 uint64_t sum_u64_all(MPI_Comm comm, uint64_t value);
+/* Returns the maximum of the values of all ranks, on every rank. Collective, main thread. */
 uint32_t most_u32_all(MPI_Comm comm, uint32_t value);
+/* Returns the minimum of the values of all ranks, on every rank. Collective, main thread. */
 uint64_t least_u64_all(MPI_Comm comm, uint64_t value);
 
-/* Sets *size to the number of ranks on this machine, and *rank to this rank's place among them. */
+/* Sets *size to the number of ranks of `comm` on this machine, and *rank to the place of this rank
+ * among them, from 0; 1 and 0 with MPI_COMM_NULL. Collective, main thread. */
 void local_ranks_all(MPI_Comm comm, int *rank, int *size);
 
 #endif

@@ -25,30 +25,34 @@ typedef struct peers {
     char *is_seen;      /* [size]: runs on this machine, and is observed */
 } peers_t;
 
-/* Finds the processes of all ranks. Collective. Fails on all with DEVICE (memory). Other ranks are
- * processes of this machine if they have its name in MPI and exist here in /proc. */
+/* Finds the processes of all ranks, for peers_destroy(). Other ranks count as processes of this
+ * machine if they have its name in MPI and exist here in /proc. Collective, main thread. Fails on
+ * all ranks with DEVICE (memory); *out is unchanged then. */
 status_t peers_create_all(MPI_Comm comm, peers_t **out);
 /* Frees what peers_create_all() has made. Takes NULL. */
 void peers_destroy(peers_t *peers);
 SCOPED_END(peers_destroy, peers_t *)
 
-/* Returns whether a rank's process has ended, or is a zombie. */
+/* Returns whether the process of a rank of this machine (peers->is_seen, or this rank itself) has
+ * ended, or is a zombie. For ranks of other machines it means nothing. */
 int peers_is_gone(const peers_t *peers, int rank);
-/* Return the lowest other rank of this machine whose process has ended, and the lowest whose
- * process is stopped (SIGSTOP, or a debugger); -1: none. */
+/* Returns the lowest other rank of this machine whose process has ended; -1: none. */
 int peers_find_gone(const peers_t *peers);
+/* Returns the lowest other rank of this machine whose process is stopped (SIGSTOP, or a debugger);
+ * -1: none. */
 int peers_find_still(const peers_t *peers);
-/* Returns whether no lower rank of this machine exists and runs (is not stopped). */
+/* Returns whether this rank is the lowest of its machine that exists and runs (is not stopped). */
 int peers_is_first(const peers_t *peers);
 
-/* Writes the name of any rank of the run: "rank 2 on node1". */
 enum { PEERS_NAME = 320 };
+/* Writes the name of any rank of the run, with its NUL: "rank 2 on node1". */
 void peers_name(const peers_t *peers, int rank, char out[PEERS_NAME]);
 
-/* Returns whether a process is one of the other ranks on this machine. */
+/* Returns whether `process`, an id of the system, is the process of another rank on this machine.
+ */
 int peers_has(const peers_t *peers, long process);
-/* Sends a signal with a number (sigqueue()) to the processes of all other ranks of this machine
- * that exist. Failures are ignored. */
+/* Sends signal `signal` with the value `number` (sigqueue()) to the processes of all other ranks of
+ * this machine that exist. Failures are ignored. */
 void peers_send(const peers_t *peers, int signal, int number);
 
 /* ---- Stalls of this process ---- */
@@ -58,14 +62,16 @@ struct liveness_timeout {
     double moved, looked; /* time of the last progress; time of the last check */
 };
 
-/* Returns whether there was no call for half of the timeout: then this process did not run. Counts
- * as a call. */
+/* Returns whether there was no call for more than half of `timeout` seconds: then this process did
+ * not run. 0 if `timeout` is 0, or at the first call. *looked, 0 at first, becomes the time of this
+ * call (clock_now()). */
 int liveness_was_stopped(double *looked, double timeout);
 
 /* Notes progress, or begins the timeout; `seconds` is the caller's to set. */
 void liveness_moved(struct liveness_timeout *timeout);
-/* Returns whether there was no progress for more than `seconds`; 0 without a limit. A pause of more
- * than half of `seconds` between two calls begins the time anew. Call often. */
+/* Returns whether there was no progress (liveness_moved()) for more than timeout->seconds; 0
+ * without a limit. A pause of more than half of that between two calls begins the time anew. Call
+ * often. */
 int liveness_has_stalled(struct liveness_timeout *timeout);
 
 #endif

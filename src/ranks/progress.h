@@ -24,7 +24,7 @@ struct progress {
 };
 
 /* Begins the display, the time and the count; prints nothing. The caller has set the members before
- * `started`. */
+ * `started`. On rank 0. */
 void progress_begin(struct progress *progress);
 /* Takes the number of parts that are done, those of earlier runs too, and prints a line if it is
  * due and stderr takes it without waiting. The remaining time counts from the last change, since

@@ -47,10 +47,12 @@ void stop_ask(int how);
  * report the failure again: it prints a note if it speaks. */
 void stop_limit(status_t st);
 
-/* Set parts of the message that is printed if the watch ends this process: `done` of `all` chunks
- * are done (`all` 0: not said); what it waits for, such as "the file system delays ..." (NULL: its
- * work), a text of which at most 511 bytes are copied. */
+/* Sets a part of the message that is printed if the watch ends this process: `done` of `all` chunks
+ * are done (`all` 0: the message does not tell). Main thread. */
 void stop_count(uint64_t done, uint64_t all);
+/* Sets a part of the message that is printed if the watch ends this process: what it waits for,
+ * such as "the file system delays ..." (NULL: its work). At most 511 bytes of the text are copied.
+ * Main thread. */
 void stop_waits_for(const char *what);
 
 /* Notes that everything is reported, and only MPI and this process have to end. The process exits
@@ -74,9 +76,11 @@ typedef struct watchdog watchdog_t;
  * reported error, if there is one. Data synced to the disk is valid at any moment. `message` is
  * copied. *out is NULL for 0 and after a failure. Fails with DEVICE (memory, thread). */
 status_t watchdog_begin(double timeout, const char *message, watchdog_t **out);
-/* Starts a watchdog of a whole command, as watchdog_begin(): any processor time that other threads
- * of this process use is progress, as is waiting for the other end of a pipe, a socket or a
- * terminal. So threads that poll must have limits of their own. */
+/* Starts a watchdog of a whole command, as watchdog_begin(), after `timeout` seconds (0: never)
+ * without progress: any processor time that other threads of this process use is progress, as is
+ * waiting for the other end of a pipe, a socket or a terminal. So threads that poll must have
+ * limits of their own. `command` is in the message, and copied. *out is NULL for 0 and after a
+ * failure. Fails with DEVICE (memory, thread). */
 status_t watchdog_begin_whole(double timeout, const char *command, watchdog_t **out);
 /* Starts a watchdog, as watchdog_begin(), in the place of *out (NULL: none), which is ended: unless
  * watchdog_end() is called in time, the process prints the error that `file` could not be `what`
@@ -85,9 +89,9 @@ status_t watchdog_begin_whole(double timeout, const char *command, watchdog_t **
  * reason. Fails with DEVICE (memory, thread); *out is NULL then. */
 status_t watchdog_begin_file(double timeout, double later, const char *file, const char *what,
                              watchdog_t **out);
-/* watchdog_moved(): notes progress; the time begins anew. watchdog_end(): ends the watchdog and
- * frees it. Take NULL. */
+/* Notes progress: the time of the watchdog begins anew. Takes NULL. */
 void watchdog_moved(watchdog_t *watchdog);
+/* Ends the watchdog, waits for its thread, and frees it. Takes NULL. */
 void watchdog_end(watchdog_t *watchdog);
 SCOPED_END(watchdog_end, watchdog_t *)
 

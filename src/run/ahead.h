@@ -9,11 +9,12 @@
 /* The work of such a process. */
 extern const struct description ahead_description;
 
-/* Rank 0: begins three of them, the first time that these banks are planned for this device and
- * cache (an entry in the cache folder), if the backend is OPENCL, there are two banks at least, and
- * the host has memory for `local_size` ranks and for the processes. Returns at once. This process
- * has its device already: if only one process may use it, they get nothing. Failures are harmless:
- * then this process builds. Clears the recorded cause. */
+/* Rank 0: begins three processes that build the programs of the banks (ahead_description), and
+ * returns at once. Does so the first time that these banks are planned for this device and cache
+ * (an entry in the cache folder), if the backend is OPENCL, there are two banks at least, and the
+ * host has memory for `local_size` ranks and for the processes. This process has its device
+ * already: if only one process may use it, they get nothing. Failures are harmless: then this
+ * process builds. Clears the recorded cause. */
 void ahead_begin(const struct channelise_plan *work, int local_size);
 
 #endif

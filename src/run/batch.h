@@ -27,8 +27,8 @@ struct observations {
 status_t observations_find(const char *pattern, const char *list, int keeps_going,
                            struct text *texts);
 
-/* Fills in items, missing and count, which are zeros, from `texts`, not empty, which they point
- * into. observations_free() in any case. Fails with DEVICE (memory). */
+/* Fills in items, missing and count, which are zeros, from observations->texts, not empty, which
+ * they point into. The caller calls observations_free() in any case. Fails with DEVICE (memory). */
 status_t observations_index(struct observations *observations);
 /* Frees the texts and lists, but leaves the pointers: call it once. Takes {0}. */
 void observations_free(struct observations *observations);

@@ -58,12 +58,12 @@ status_t grid_lock_all(MPI_Comm comm, struct grid *grid);
 status_t grid_find_left(struct grid *grid, const struct archive *archive,
                         const struct run_options *options, int may_remove);
 
-/* Rank 0, best effort: failures are forgotten or warnings. grid_remove_power(): removes the power
- * of a part whose series are complete. grid_remove(): removes power and series of all parts that
- * are complete and of this very job; takes the lock first, and removes nothing if another run has
- * it.
- */
+/* Rank 0: removes the power of a part whose series are complete. Cannot fail: failures are
+ * forgotten or warnings. */
 void grid_remove_power(const struct grid_part *part);
+/* Rank 0: removes power and series of all parts that are complete and of this very job. Takes the
+ * lock first, and removes nothing if another run has it. Cannot fail: failures are forgotten or
+ * warnings. */
 void grid_remove(struct grid *grid);
 
 #endif

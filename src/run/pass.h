@@ -94,14 +94,15 @@ status_t pass_same_plan_all(const struct pass *pass, const struct chunking *mine
  * was begun by an earlier run. Fails with DATA, NO_SPACE, DEVICE, STOPPED. */
 status_t pass_claim_all(struct pass *pass);
 
-/* In one process, when pass->making is planned. pass_measure(): computes pass->bytes, the bytes of
- * each product's file. Fails with USAGE if a kind cannot store such rows, with DATA if HDF5
+/* In one process, when pass->making is planned: computes pass->bytes, the bytes of each product's
+ * file. Fails with USAGE if a kind cannot store such rows, with DATA if HDF5
  * cannot lay one out (inputs that are missing are no failure), with NO_SPACE (a limit on the size
- * of files), DEVICE (memory). pass_add_room(): adds these, unless the pass is complete, to the disk
- * space that a run needs, and as much again for files that are to be compressed. Fails with USAGE
- * if there are ROOM_MOST_FILES, or a folder is none; with DATA if a file system cannot be looked
- * up; with DEVICE (memory). */
+ * of files), DEVICE (memory). */
 status_t pass_measure(struct pass *pass);
+/* Adds the bytes of the products' files (pass_measure()), unless the pass is complete, to the disk
+ * space that a run needs, and as much again for files that are to be compressed. In one process.
+ * Fails with USAGE if there are ROOM_MOST_FILES, or a folder is none; with DATA if a file system
+ * cannot be looked up; with DEVICE (memory). Some files may be added then. */
 status_t pass_add_room(const struct pass *pass, struct room *room);
 
 /* Estimates the remaining time, to two digits, from the speed of the last such pass, which the
@@ -119,9 +120,9 @@ void pass_limit(struct pass *pass, enum backend_kind backend);
  * patience is 0. Collective. Fails on all ranks with DEVICE (memory, no thread). */
 status_t pass_begin_limit_all(struct pass *pass, const char *what, double later);
 
-/* On rank 0, after pass_claim_all(): writes "12 of 40 chunks", those done by now, earlier runs
- * included. Returns `text`. */
 enum { PASS_TEXT = 2 * UNITS_TEXT + 16 };
+/* On rank 0, after pass_claim_all(): writes "12 of 40 chunks", those done by now, earlier runs
+ * included, into `text`. Returns `text`. */
 const char *pass_count_done(const struct pass *pass, char text[PASS_TEXT]);
 
 /* Begins the journals, processes all chunks that are not done, and awaits the comparison of rows of
@@ -132,19 +133,22 @@ const char *pass_count_done(const struct pass *pass, char text[PASS_TEXT]);
  * printed, too. */
 status_t pass_work_off_all(struct pass *pass);
 
-/* Returns the sink of the pass's pipeline: its outputs. */
+/* Returns the sink of the pass's pipeline: its outputs (output/outputs.h), which stay the pass's.
+ */
 struct pipeline_sink pass_sink(const struct pass *pass);
 
-/* pass_open_all(): opens or makes the files (outputs_open_all()). pass_finish_all(): after the last
- * chunk, ends the threads that sync, packs the products, and gives them their names
+/* Opens or makes the files of the products (outputs_open_all()), within the pass's patience: else
+ * the process ends. Collective: all ranks fail alike, with USAGE, NO_SPACE, DATA, DEVICE, STOPPED
+ * as that function does. */
+status_t pass_open_all(struct pass *pass);
+/* After the last chunk: ends the threads that sync, packs the products, and gives them their names
  * (outputs_end_sync_all(), outputs_pack_all(), outputs_finish_all()). Within the pass's patience:
  * else the process ends. Collective: all ranks fail alike, with USAGE, NO_SPACE, DATA, DEVICE as
- * those functions do; pass_finish_all() also with STOPPED on request. */
-status_t pass_open_all(struct pass *pass);
+ * those functions do; with STOPPED on request. */
 status_t pass_finish_all(struct pass *pass);
 
-/* On rank 0, if the pass resumes: notes the chunks of earlier runs, and sets pass->before to their
- * number. Elsewhere no effect. */
+/* On rank 0, if the pass resumes: prints a note with the number of chunks that earlier runs have
+ * done, and sets pass->before to it. Elsewhere no effect. */
 void pass_say_where_it_goes_on(struct pass *pass);
 
 /* On rank 0, when the products have their names. Fails with HOLES if rows are NaN because input was

@@ -39,24 +39,27 @@ void opened_give_back(opened_t *opened, backend_t *backend, status_t st);
 status_t share_struct_all(MPI_Comm comm, status_t st, const struct pack_type *type,
                           const char *what, void *out);
 
-/* Rank 0 reads the text of a job (called `path` in messages), opens the archive, reads coefficients
- * and the files of an array, and makes the filter of a synthesis; all ranks receive all of them.
- * Widths and times become numbers; dedispersions by ranges of DMs are divided.
- * Rank 0's status so far is passed as `st`; `sets` and `each` as of job_parse_each(); `each` may be
- * NULL, and `opened`, which begins to open the job's backend. Other ranks pass an empty `text`,
- * which becomes rank 0's, for text_free() in any case. *job is for job_destroy(). *archive is NULL
- * before, stays so if the job's input is a filterbank (run/passes.h), and is the caller's also
- * after a failure. MPI_COMM_NULL: alone. Collective: all ranks fail alike. Fails with `st`; with
+/* Makes the job of rank 0's `text` on all ranks. Rank 0 opens the archive, reads coefficients and
+ * the files of an array, and makes the filter of a synthesis; all ranks receive all of them. Widths
+ * and times become numbers; dedispersions by ranges of DMs are divided.
+ *
+ * `st` is rank 0's status so far. `path` names the job in messages; `sets` [nsets] and `each` are
+ * those of job_parse_each(); `each` may be NULL, and `opened`, which begins to open the job's
+ * backend. Other ranks pass an empty `text`, which becomes rank 0's, for text_free() in any case.
+ * *job is for job_destroy(); a failure leaves it unchanged. *archive is NULL before, stays so if
+ * the job's input is a filterbank (run/passes.h), and is the caller's also after a failure.
+ *
+ * MPI_COMM_NULL: alone. Collective: all ranks fail alike. Fails with `st`; with
  * USAGE if the job is wrong or does not fit its archive; with DATA if input is unreadable or wrong;
  * with DEVICE (memory, descriptors, no child), STOPPED. */
 status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text *text,
                        const char *const *sets, uint32_t nsets, const struct job_each *each,
                        opened_t *opened, struct job **job, struct archive **archive);
 
-/* Reads the file of a job into an empty text, or copies `given` (NULL: none). Ends the process if
- * that takes longer than `patience` seconds (0: never; below 0: CLOCK_STALL). Fails with DATA if
- * the file is unreadable or too large; with USAGE if it is HDF5; with DEVICE (memory, no thread).
- */
+/* Reads the file of a job into an empty text, or copies `given` (NULL: none). The caller frees
+ * *out, also after a failure. Ends the process if that takes longer than `patience` seconds (0:
+ * never; below 0: CLOCK_STALL). Fails with DATA if the file is unreadable or too large; with USAGE
+ * if it is HDF5; with DEVICE (memory, no thread). */
 status_t share_read_job(const char *path, const struct text *given, double patience,
                         struct text *out);
 

@@ -32,14 +32,15 @@ status_t pulsar_begin(const struct synth_spec *spec, struct pulsar *p);
 /* Frees what pulsar_begin() has made, but leaves the pointer: call it once. Takes {0}. */
 void pulsar_end(struct pulsar *pulsar);
 
-/* Adds samples first .. first + count - 1 of the coarse channel with centre chan_hz (Hz) to `out`;
- * `key` names its own noise, which is multiplied by `gain` (re, im; NULL: 1).
+/* Adds samples first .. first + count - 1, from 0, of the pulsar in the coarse channel with centre
+ * chan_hz (Hz) to `out`. `key` names its own noise, which is multiplied by `gain` (re, im; NULL:
+ * 1).
  *
- *   out   float [count][2] (re, im) if complex, float [count] if real
+ *   out   float [count][2] (re, im) if complex, float [count] if real; units of one stored step
  *
  * Works in blocks on a fixed grid of samples, each made whole: a call is worth its time when it
- * covers many. May be called by several threads at once. Fails with DEVICE (memory); `out` counts
- * for nothing then. */
+ * covers many. May be called by several threads at once. Fails with DEVICE (memory); `out` is
+ * undefined then. */
 status_t pulsar_add(const struct pulsar *p, const noise_t *noise, struct noise_key key,
                     double chan_hz, const double *gain, uint64_t first, uint64_t count, float *out);
 
@@ -59,12 +60,13 @@ status_t bursts_create(const struct synth_spec *spec, const noise_t *noise, burs
 void bursts_destroy(bursts_t *bursts);
 SCOPED_END(bursts_destroy, bursts_t *)
 
-/* Adds samples first .. first + count - 1 of all bursts in coarse channel `chan`, from 0, to `out`.
+/* Adds samples first .. first + count - 1, from 0, of all bursts in coarse channel `chan`, from 0,
+ * to `out`.
  *
- *   out   float [count][2] (re, im) if complex, float [count] if real
+ *   out   float [count][2] (re, im) if complex, float [count] if real; units of one stored step
  *
  * Caches up to 512 MiB of dispersed pulses for later calls. May be called by several threads at
- * once. Fails with DEVICE (memory); `out` counts for nothing then. */
+ * once. Fails with DEVICE (memory); `out` is undefined then. */
 status_t bursts_add(bursts_t *bursts, uint32_t chan, uint64_t first, uint64_t count, float *out);
 
 #endif

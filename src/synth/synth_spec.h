@@ -114,11 +114,12 @@ struct synth_spec {
 };
 
 /* Reads and checks a specification, YAML in `text` [length], with the `nsets` overrides `sets`
- * (KEY=VALUE), as job_parse() does a job; `path` is for messages. synth_spec_destroy() frees *out,
- * but not array.delays, and takes NULL. Fails with USAGE if it has mistakes, listing all of them;
- * with DEVICE (memory). */
+ * (KEY=VALUE), as job_parse() does a job; `path` is for messages. *out is for synth_spec_destroy();
+ * a failure leaves it unchanged. Fails with USAGE if it has mistakes, listing all of them; with
+ * DEVICE (memory). */
 status_t synth_spec_parse(const char *path, const char *text, size_t length,
                           const char *const *sets, uint32_t nsets, struct synth_spec **out);
+/* Frees a specification, but not array.delays. Takes NULL. */
 void synth_spec_destroy(struct synth_spec *spec);
 SCOPED_END(synth_spec_destroy, struct synth_spec *)
 

@@ -70,21 +70,24 @@ struct tune_problem {
     void (*end)(struct tune_space *space);
 };
 
-/* Append a configuration, values [nparameters], in words, and read it. tune_problem_words() fails
- * with DEVICE (memory). tune_problem_parse() returns 0, and leaves `values` unchanged, if the words
- * are no configuration or one out of range, or without memory; else 1. */
+/* Appends a configuration, values [nparameters], in words (struct tune_problem). Fails with DEVICE
+ * (memory); `out` may have a part of them then. */
 status_t tune_problem_words(const struct tune_problem *problem, const uint32_t *values,
                             struct text *out);
+/* Reads a configuration in words, as tune_problem_words() writes it, into values [nparameters].
+ * Returns 1; 0, and leaves `values` unchanged, if the words are no configuration or one out of
+ * range, or without memory. */
 int tune_problem_parse(const struct tune_problem *problem, const char *words, uint32_t *values)
     __attribute__((warn_unused_result));
 
-/* Sets *out to whether a case can use a configuration, values [nparameters]. Fails with USAGE if
- * the requested method cannot do the case, as filter_candidates(); with DEVICE (memory). */
+/* Sets *out to whether a case, `spec` of the type that problems.h states, can use a configuration,
+ * values [nparameters]. Fails with USAGE if the requested method cannot do the case, as
+ * filter_candidates(); with DEVICE (memory). *out is undefined then. */
 status_t tune_problem_fits(const struct tune_problem *problem, backend_t *backend, const void *spec,
                            const uint32_t *values, int *out);
 
-/* Makes the key of a case. The caller calls tune_key_free() in any case. Fails with DEVICE
- * (memory). */
+/* Makes the key of a case, `spec` of the type that problems.h states. Overwrites *out; the caller
+ * calls tune_key_free() in any case. Fails with DEVICE (memory). */
 status_t tune_key_of(const struct tune_problem *problem, backend_t *backend, const void *spec,
                      struct tune_key *out);
 /* Frees the texts of a key, which are empty then. Takes {0}; may be repeated. */

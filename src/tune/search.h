@@ -13,10 +13,11 @@ enum tune_state { TUNE_UNTRIED, TUNE_OK, TUNE_WRONG, TUNE_FAILED };
  * killed and begun again finds in it what it need not time twice. */
 typedef struct tune_log tune_log_t;
 
-/* Opens or makes the log at `path` and reads its entries; a new or empty one gets its first line. A
- * line that is cut short or malformed is skipped with a warning. With NULL as path, nothing is
- * stored. Fails with USAGE if the file is no log (another text, HDF5, a NUL byte); with DATA (no
- * ordinary file, unreadable, not writable, above 256 MiB), NO_SPACE, DEVICE (memory). */
+/* Opens or makes the log at `path` and reads its entries, for tune_log_close(); a new or empty one
+ * gets its first line. A line that is cut short or malformed is skipped with a warning. With NULL
+ * as path, nothing is stored. Fails with USAGE if the file is no log (another text, HDF5, a NUL
+ * byte); with DATA (no ordinary file, unreadable, not writable, above 256 MiB), NO_SPACE, DEVICE
+ * (memory); *out is unchanged then. */
 status_t tune_log_open(const char *path, tune_log_t **out);
 /* Closes the file of a log and frees the log. Takes NULL. */
 void tune_log_close(tune_log_t *log);
@@ -48,10 +49,11 @@ struct tune_space {
                      struct trial_times *out);
 };
 
-/* Returns the parameters of configuration i. */
+/* Returns the parameters [nparameters] of configuration i, from 0, below space->count; they are the
+ * space's. */
 const uint32_t *tune_space_values(const struct tune_space *space, uint32_t i);
-/* Sets *out to the number of a configuration, values [nparameters]; returns 0 if it is missing
- * (*out is unchanged), else 1. */
+/* Sets *out to the number, from 0, of a configuration, values [nparameters], in the space, and
+ * returns 1. Returns 0 if it is missing; *out is unchanged then. */
 int tune_space_find(const struct tune_space *space, const uint32_t *values, uint32_t *out);
 
 struct tune_options {
@@ -104,7 +106,8 @@ struct tune_statistics {
     double best, mean, median, deviation; /* 1 / s; the deviation of the space itself: / count */
     double signal_to_noise;               /* (best - mean) / deviation; 0 for fewer than two */
 };
-/* Computes the statistics; zeros if none is right. Fails with DEVICE (memory). */
+/* Computes the statistics of the outcome of a search in this space; zeros if no configuration is
+ * right. Fails with DEVICE (memory). */
 status_t tune_statistics(const struct tune_space *space, const struct tune_outcome *outcome,
                          struct tune_statistics *out);
 

@@ -39,24 +39,26 @@ struct store_record {
 
 typedef struct store store_t;
 
-/* Returns the name of the user's own database, for free(), and makes its folder; NULL when there
- * can be none (no cache folder, a file that is not safe to use, which is a warning; memory). */
+/* Returns the path of the user's own database, for free(), and makes its folder. Returns NULL when
+ * there can be none: no cache folder, a file that is not safe to use (with a warning), or no
+ * memory. */
 char *store_own(void);
 
-/* Reads the database at `path`; NULL: the user's own, tuned.txt in the cache folder. No file is an
- * empty one; what cannot be read is (also above 64 MiB, or refused), too, with a warning. Warns of
- * corrupt lines. Fails with DEVICE (memory). */
+/* Reads the database at `path` into memory, for store_close(); NULL: the user's own, tuned.txt in
+ * the cache folder. A missing file is an empty database; so is an unreadable one (also above 64
+ * MiB, or refused), with a warning. Warns of corrupt lines. Fails with DEVICE (memory); *out is
+ * unchanged then. */
 status_t store_open(const char *path, store_t **out);
 /* Frees a database of store_open(). Takes NULL. */
 void store_close(store_t *store);
 SCOPED_END(store_close, store_t *)
 
-/* Finds the records of the same kernel and identity, at most `most`, the nearest first, in out
- * [most]. Sets *count to their number. Their texts belong to the store. */
+/* Finds the records of the same kernel and identity as `key`, at most `most`, the nearest first, in
+ * out [most]. Sets *count to their number. Their texts belong to the store. Cannot fail. */
 void store_find(const store_t *store, const struct store_key *key, struct store_record *out,
                 uint32_t most, uint32_t *count);
 
-/* Returns whether there is a record of a kernel, whatever its identity. */
+/* Returns whether there is a record of a kernel (struct store_key), whatever its identity. */
 int store_has(const store_t *store, const char *kernel);
 
 /* Writes a record into the file (`path` as of store_open()) as it is now; it replaces one with the

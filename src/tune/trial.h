@@ -13,7 +13,7 @@ struct tune_time {
 /* Returns whether the given share (0 .. 1) of the time is over, or is_stopped() requests a stop
  * (also without an end). */
 int tune_time_is_over(const struct tune_time *time, double share);
-/* Returns the seconds of all of it; infinite without an end. */
+/* Returns the seconds from time->from to time->until; infinite without an end. */
 double tune_time_seconds(const struct tune_time *time);
 
 struct tune_budget {
@@ -26,12 +26,12 @@ struct tune_budget {
 /* Returns the time of the next search, from now on: what is left of the budget, divided by the
  * number of problems. It is over at once if none is left. */
 struct tune_time tune_budget_begin(const struct tune_budget *budget);
-/* Ends that search: adds the time since its beginning to budget->spent. Time that it has not used
- * is left for the others. */
+/* Ends the search of tune_budget_begin(): adds the seconds since time->from to budget->spent. Time
+ * that it has not used is left for the others. budget->problems is for the caller to count down. */
 void tune_budget_end(struct tune_budget *budget, const struct tune_time *time);
 
-/* Returns the median of count >= 1 numbers, of an even count the mean of the middle two. Sorts them
- * in ascending order. */
+/* Returns the median of numbers [count], count >= 1, none of them NaN: of an even count the mean of
+ * the middle two. Sorts them in ascending order. */
 double tune_median(double *numbers, uint32_t count);
 
 struct trial_run {
@@ -39,8 +39,8 @@ struct trial_run {
     double steps[DEVICE_STEPS]; /* the device's; zeros without one */
 };
 
-/* If a device has timed steps, sets run->seconds to the sum of steps `first` and later, without the
- * download; else leaves it. */
+/* Sets run->seconds to the sum of run->steps from step `first` on, in seconds, without the
+ * download, if a device has timed them (the sum is above 0); else leaves it. */
 void trial_run_settle(struct trial_run *run, enum device_step first);
 
 /* Functions that a trial times and checks, with the caller's context. A wrong result is no failure.

@@ -38,12 +38,14 @@ struct tuning {
     struct tune_summary summary;
 };
 
-/* Looks a case up in the database (NULL: the user's own). Failures of the database are warnings.
- * On many ranks, one calls this and sends the result to the others. `backend` and
- * `spec` must outlive the tuning. The caller calls tuning_end() in any case; it takes {0}. Fails
- * with USAGE if the requested method of a filter cannot do the case; with DEVICE (memory). */
+/* Looks a case, `spec` of the type that problems.h states, up in the database (NULL: the user's
+ * own). Overwrites *out. Failures of the database are warnings. On many ranks, one calls this and
+ * sends the result to the others. `backend` and `spec` must outlive the tuning. The caller calls
+ * tuning_end() in any case. Fails with USAGE if the requested method of a filter cannot do the
+ * case; with DEVICE (memory). */
 status_t tuning_begin(const struct tune_problem *problem, backend_t *backend, const void *spec,
                       const char *database, struct tuning *out);
+/* Frees the space, results and texts of a tuning. Takes {0}; may be repeated. */
 void tuning_end(struct tuning *tuning);
 
 /* Searches within the problem's share of the budget, to which the time is added in any case, sets
@@ -65,9 +67,10 @@ status_t tuning_search_picked(struct tuning *tuning, const struct tune_pick *pic
  * a correct configuration; tuning->record is `settled` there, unless its configuration was left
  * untried. A database that cannot be written is a warning. Fails with DEVICE (memory). */
 status_t tuning_keep(struct tuning *tuning, const char *database);
-/* Stores any configuration, values [nparameters], likewise, with its median of `seconds` and struct
- * store_record's `searched`; `settled` as for store_put(). A database that cannot be written is a
- * warning. Fails with DEVICE (memory). */
+/* Stores any configuration of the tuning's case, values [nparameters], in `database` (NULL: the
+ * user's own) by store_put(). `seconds` is its median, `searched` as in struct store_record;
+ * `settled` as for store_put(). A database that cannot be written is a warning. Fails with DEVICE
+ * (memory). */
 status_t tuning_put(const struct tuning *tuning, const char *database, const uint32_t *values,
                     double seconds, double searched, const char *settled);
 
@@ -80,14 +83,15 @@ status_t tuning_put(const struct tuning *tuning, const char *database, const uin
 status_t tuning_now(struct tuning *tuning, const struct tune_request *request,
                     const uint32_t *also);
 
-/* Replaces USAGE, and DEVICE if the device's memory was full (backend_was_full(), which is
- * cleared), by a warning with the recorded cause, which is cleared, and STATUS_OK; returns other
- * statuses unchanged. For searches that are optional. */
+/* Replaces the status `st` of a failure by STATUS_OK and a warning with the recorded cause, which
+ * is cleared, if it is USAGE, or DEVICE because the device's memory was full (backend_was_full(),
+ * which is cleared). Returns other statuses unchanged. For searches that are optional. */
 status_t tuning_forgive(const struct tune_problem *problem, backend_t *backend, status_t st);
 
-/* Sets *out to whether a database (NULL: the user's own) has a record for a case on any device of a
- * kind of backend. Without one, no backend need be opened for a look-up. A database that cannot be
- * read is a warning. Fails with DEVICE (memory). */
+/* Sets *out to whether a database (NULL: the user's own) has a record for a case, `spec` of the
+ * type that problems.h states, on any device of a kind of backend. Without one, no backend need be
+ * opened for a look-up. A database that cannot be read is a warning. Fails with DEVICE (memory);
+ * *out is 0 then. */
 status_t tuning_is_known(const struct tune_problem *problem, enum backend_kind kind,
                          const void *spec, const char *database, int *out);
 

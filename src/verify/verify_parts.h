@@ -140,16 +140,17 @@ void verify_marks_note(const struct verify_marked *marked, uint64_t row, int is_
 struct verify_rows;
 
 /* Creates the comparison, for verify_rows_destroy(). `plan`, of one product, must outlive it. With
- * filters, reads some samples of the archive to measure their power, but for those that are
- * unreadable. Fails with DATA if a file of the archive is missing or has changed; with DEVICE
- * (memory, descriptors). */
+ * filters, reads some samples of the archive to measure their power; unreadable ones are ignored.
+ * Fails with DATA if a file of the archive is missing or has changed; with DEVICE (memory,
+ * descriptors). *out is unchanged then. */
 status_t verify_rows_create(const struct channelise_plan *plan, struct verify_rows **out);
 /* Frees a comparison of verify_rows_create(). Takes NULL. */
 void verify_rows_destroy(struct verify_rows *rows);
 SCOPED_END(verify_rows_destroy, struct verify_rows *)
 
-/* Returns the maximum over the streams of what went into filters (struct agreement), times the root
- * of the largest weight of a sum of streams; 0 without filters. */
+/* Returns the maximum over the streams of the rms of the samples that went into filters (struct
+ * agreement), in volts, times the root of the largest weight of a sum of streams; 0 without
+ * filters. */
 double verify_rows_went_in(const struct verify_rows *rows);
 
 /* Adds the differences between verify->stored, a chunk's streams of row `row` as floats, and the

@@ -92,10 +92,10 @@ status_t tree_add_value(struct tree *parent, const char *key, const char *text);
 /* Gives a value another text, a copy. Fails with DEVICE (memory), and leaves the old one. */
 status_t tree_set_text(struct tree *node, const char *text);
 
-/* tree_replace(): puts *child, which has no key, in the place of the child `index`, under its key;
- * *child becomes NULL. Both functions free the child that was there; tree_remove() moves later ones
- * up. */
+/* Puts *child, which has no key, in the place of child `index`, from 0, of `parent`, under its key;
+ * *child becomes NULL. Frees the child that was there. Cannot fail. */
 void tree_replace(struct tree *parent, size_t index, struct tree **child);
+/* Removes and frees child `index`, from 0, of `parent`; later ones move up. Cannot fail. */
 void tree_remove(struct tree *parent, size_t index);
 
 /* Turns `node` into a list whose only entry is what it was; it keeps its place, key and row. Fails
@@ -112,7 +112,8 @@ struct tree *tree_at(struct tree *from, const char *path);
 /* Returns the node at a dotted path, as tree_at() does, if it is a list; else NULL. */
 struct tree *tree_list(struct tree *from, const char *path);
 
-/* Returns entry i of the list at a dotted path; NULL after the last, or if there is no list. */
+/* Returns entry i, from 0, of the list at a dotted path; NULL after the last, or if there is no
+ * list. */
 struct tree *tree_entry(struct tree *from, const char *path, size_t i);
 
 /* Returns the text of the value at a dotted path; NULL if there is none, or if it or the list that
@@ -138,7 +139,7 @@ int tree_parse_number(const char *text, double *value) __attribute__((warn_unuse
 
 /* Appends the dotted path of `node`, after a dot if `out` is not empty; of the root nothing. Keys
  * are cut to 100 bytes, and the place in a list that was written as its only entry is omitted.
- * Fails with DEVICE (memory). */
+ * Fails with DEVICE (memory); `out` may have a part of it then. */
 status_t tree_path(const struct tree *node, struct text *out);
 
 /* Returns whether a value is null in YAML: no text, ~ or null, without quotes. */
@@ -163,7 +164,8 @@ typedef const struct tree *(*tree_pick)(const struct tree *node, const void *arg
  * or commented. Fails with DEVICE (memory). */
 status_t tree_write(const struct tree *root, tree_pick pick, const void *arg, struct text *out);
 
-/* Appends a text in double quotes. Fails with DEVICE (memory). */
+/* Appends a text in double quotes, as YAML has it. Fails with DEVICE (memory); `out` may have a
+ * part of it then. */
 status_t tree_quote(const char *text, struct text *out);
 
 #endif

@@ -8,10 +8,10 @@
 
 typedef struct dedispersion_trial dedispersion_trial_t;
 
-/* Creates samples and memory for `spec` (copied, but what it points to must outlive the trial),
- * whose shape is ignored; max_samples is the length of runs, in output
- * samples of each DM. Fails with DEVICE (memory, of the
- * device too). */
+/* Creates samples and memory for `spec`, for dedispersion_trial_destroy(). The spec is copied, but
+ * what it points to must outlive the trial, as must `backend`; its shape is ignored. max_samples is
+ * the length of runs, in output samples of each DM. Fails with DEVICE (memory, of the device too);
+ * *out is unchanged then. */
 status_t dedispersion_trial_create(backend_t *backend, const struct dedisperse_spec *spec,
                                    dedispersion_trial_t **out);
 /* Frees a trial, its buffers too. Takes NULL. */
@@ -30,8 +30,8 @@ status_t dedispersion_trial_time(dedispersion_trial_t *trial, const struct dedis
                                  uint32_t repeats, int is_whole, const struct tune_time *time,
                                  struct text *words, struct trial_times *out);
 
-/* Returns the samples of the last run, which belong to the trial, and sets where its first one is
- * and how they lie. */
+/* Returns the buffer with the samples of the last run, which belongs to the trial, and sets *input
+ * to where its first sample is and how they lie. */
 buffer_t *dedispersion_trial_samples(const dedispersion_trial_t *trial,
                                      struct dedisperse_input *input);
 

@@ -20,8 +20,9 @@ struct fir_windows {
     double error; /* rms of the rows that were compared last, in units of that */
 };
 
-/* Adds the number of wrong rows of `out`, float or float2 [rows] of the first stream, to *wrong; 1
- * if each row is within its limit, but their rms is not. Sets windows->error. */
+/* Compares the rows of `out`, float or float2 [rows] of the first stream of `spec`, with those of
+ * the windows. Adds the number of wrong rows to *wrong; 1 if each row is within its limit, but
+ * their rms is not. Sets windows->error. Cannot fail. */
 void fir_windows_compare(struct fir_windows *windows, const struct filter_spec *spec,
                          const float *out, uint32_t *wrong);
 
@@ -50,10 +51,11 @@ struct fir_trial {
 
 /* Begins a trial of the streams of `spec`, `rows` >= 1 rows each, with `pairs` pairs of buffers
  * (struct fir_trial). What `spec` points to must outlive the trial; its choice, max_rows and
- * is_timed are ignored. The caller calls fir_trial_end() in any case; it takes {0}, and leaves
- * that. Fails with DEVICE (memory, of the device too; a kernel that does not build). */
+ * is_timed are ignored. Overwrites *out; the caller calls fir_trial_end() in any case. Fails with
+ * DEVICE (memory, of the device too; a kernel that does not build). */
 status_t fir_trial_begin(backend_t *backend, const struct filter_spec *spec, uint64_t rows,
                          uint32_t pairs, struct fir_trial *out);
+/* Frees the filters and buffers of a trial, and sets it to {0}, which it takes. */
 void fir_trial_end(struct fir_trial *trial);
 
 /* Creates the filter as chosen, in the place of the last one, compares the output of a warm-up run,

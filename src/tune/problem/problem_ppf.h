@@ -28,13 +28,14 @@ struct ppf_trial {
  * whatever the job's blocks are: about `points` / channels, at least 32. They are limited by
  * `memory` bytes of this machine (0: no limit), and by the device's memory beside a stage of
  * `shape` (NULL: by rule), then at least 16. The spec's coefficients must outlive the trial. Makes
- * FFTW's plan on a CPU, or takes it from the user's cache. The caller calls ppf_trial_end() in any
- * case; it takes {0}. Fails with USAGE (too little memory: reports the bytes needed; by rule, the
- * requested kernel cannot do the problem), DEVICE (memory, of the device too). A shape that cannot
- * be built is no failure here. */
+ * FFTW's plan on a CPU, or takes it from the user's cache. Overwrites *out; the caller calls
+ * ppf_trial_end() in any case. Fails with USAGE (too little memory: reports the bytes needed; by
+ * rule, the requested kernel cannot do the problem), DEVICE (memory, of the device too). A shape
+ * that cannot be built is no failure here. */
 status_t ppf_trial_begin(backend_t *backend, const struct channelise_spec *spec,
                          const struct channelise_shape *shape, uint64_t points, uint64_t memory,
                          struct ppf_trial *out);
+/* Frees the bank and the rows of a trial. Takes {0}. */
 void ppf_trial_end(struct ppf_trial *trial);
 
 /* Returns the bytes of this machine's memory that the trial takes, stages included: a bound from
