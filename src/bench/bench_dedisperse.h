@@ -11,8 +11,8 @@ struct bench_telescope {
     uint32_t nchannels;
     double bottom, width, rate; /* Hz, Hz, samples a second */
 };
-/* Returns a telescope by name: "apertif", "lofar" of the paper, "askap", "chime", "meerkat"; NULL
- * for others. */
+/* Returns a telescope by name, a static struct: "apertif", "lofar" of the paper, "askap", "chime",
+ * "meerkat"; NULL for others. */
 const struct bench_telescope *bench_telescope(const char *name);
 
 struct bench_dedispersion {

@@ -13,14 +13,14 @@ enum experiment_method {
     EXPERIMENT_RANDOM,
     EXPERIMENT_METHODS
 };
-/* Sets options->is_guided and options->shuffle as a method has them. */
+/* Sets options->is_guided and options->shuffle as a method has them. Cannot fail. */
 void experiment_choose(enum experiment_method method, struct tune_options *options);
 
 /* Repeats a search on the measurements `measured` of another one in the same space: nothing is
  * timed. Ignores the options' time, `known` and `rounds`. The outcome contains the seconds that
- * were spent then. Its configuration number i is the ith that `measured` has tried.
- * tune_outcome_free() of *out in any case. Fails with DEVICE (memory; eight configurations that
- * failed then, one after the other, before any was right). */
+ * were spent then. Its configuration number i, from 0, is the ith of the space that `measured` has
+ * tried. The caller calls tune_outcome_free() of *out in any case. Configurations that failed then
+ * fail again, which is no failure. Fails with DEVICE (memory). */
 status_t experiment_replay(const struct tune_space *space, const struct tune_options *options,
                            const struct tune_outcome *measured, struct tune_outcome *out);
 

@@ -18,10 +18,10 @@ struct csv {
  * DATA if the file is unreadable. */
 status_t csv_check(const char *path, const char *heading);
 /* Opens the file, makes it if it is missing, and checks it as csv_check() does: `mode` "a" appends
- * to a table, "w" empties it. Writes the heading into an empty one. Does nothing if `path` is NULL;
- * it must outlive the table, which csv_close() closes. Fails with USAGE if its first line is
- * another one: it is unchanged then; with NO_SPACE or DATA if it cannot be opened for writing, or
- * read. */
+ * to a table, "w" empties it. Writes the heading into an empty one. *csv is {0} before. Does
+ * nothing if `path` is NULL; it must outlive the table, which csv_close() closes. Fails with USAGE
+ * if its first line is another one: it is unchanged then; with NO_SPACE or DATA if it cannot be
+ * opened for writing, or read. */
 status_t csv_open(const char *path, const char *mode, const char *heading, struct csv *csv);
 /* Writes as printf(), buffered; nothing into a table of {0}. csv_close() reports failures. */
 void csv_print(struct csv *csv, const char *format, ...) __attribute__((format(printf, 2, 3)));

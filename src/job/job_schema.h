@@ -30,10 +30,9 @@ extern const struct schema job_direction_schema[];  /* fills struct job_directio
 extern const struct schema job_beam_schema[];       /* likewise */
 extern const struct schema job_product_schema[];    /* fills struct job_product */
 
-/* Adds mistakes of keys that contradict each other to the list. Values that are wrong by themselves
- * have been reported before, and are skipped. `job` was filled from `root` by schema_fill(). The
- * functions below do this for their sections. If there is no memory for one, mistakes_report()
- * fails. */
+/* Adds mistakes of keys that contradict each other, of all sections, to the list. Values that are
+ * wrong by themselves have been reported before, and are skipped. `job` was filled from `root` by
+ * schema_fill(). If there is no memory for one, mistakes_report() fails. */
 void job_check(const struct job *job, struct tree *root, struct mistakes *mistakes);
 
 /* Adds the mistakes of keys of `channelise` that contradict each other, as job_check() does.

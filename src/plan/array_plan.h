@@ -108,10 +108,10 @@ double array_plan_beam_delay(const struct channelise_plan *work, uint32_t beam, 
  * may have a part of it then. */
 status_t array_plan_words(const struct channelise_plan *work, struct text *out);
 
-/* Appends notes for the user, as lines: which of the centre, the beams and the products' centres
- * are below the horizon in the whole observation, at most 4. With a file of delays (calc), or
- * without positions of stations, only the centre is checked. `work` has an array. Fails with USAGE
- * (dates), DEVICE (memory). */
+/* Appends notes for the user, a line each and at most 4: which of the centre, the beams and the
+ * products' centres are below the horizon in the whole observation. With a file of delays (calc),
+ * or without positions of stations, only the centre is checked. `work` has an array. Fails with
+ * USAGE (dates), DEVICE (memory). */
 status_t array_plan_notes(const struct channelise_plan *work, struct text *out);
 
 /* Returns how many more samples of each stream a block reads than each stream of it needs, since
@@ -140,11 +140,12 @@ uint32_t array_plan_stream(const struct array_plan *plan, const struct channelis
  * NULL. */
 int array_plan_is_flagged(const struct array_plan *plan, uint32_t station);
 
-/* Computes the phases, in turns, of spectra first .. first + count - 1 of a bank, in one cell,
- * towards the array's centre (direction 0), or 1 + a beam of array_plan_beam_delay():
+/* Computes the phases, in turns, of spectra first .. first + count - 1, from 0, of bank `bank`,
+ * from 0, all in one cell. `direction` is 0 for the array's centre, or 1 + a beam of
+ * array_plan_beam_delay(). Cannot fail.
  *
  *   turns   float [count][stations][coarse][2]: of the first channel that is kept, in -0.5 .. 0.5,
- *           and from one channel to the next
+ *           and the difference from one channel to the next
  *
  * so that a plane wave from the array's direction has the same phase in all stations. Follows
  * array_plan_settle(). */

@@ -63,9 +63,10 @@ void beams_plan_floats(const struct channelise_plan *work, uint32_t streams, uin
                        uint64_t floats[2]);
 
 /* Computes the turns of the group's beams relative to the array's centre for the cells of spectra
- * first .. first + count - 1 of a bank: float [cells][beams][stations][coarse][2], of the first
- * channel that is kept and from one to the next, as between_run() takes them. Moves `step`, of
- * beams_plan_begin(), on for the next call; results do not depend on it. */
+ * first .. first + count - 1, from 0, of bank `bank`, from 0. turns: float
+ * [cells][beams][stations][coarse][2], of the first channel that is kept and the difference from
+ * one to the next, as between_run() takes them. Moves `step`, of beams_plan_begin(), on for the
+ * next call; results do not depend on it. */
 void beams_plan_turns(const struct channelise_plan *work, uint32_t bank, uint64_t first,
                       uint64_t count, struct beams_step *step, float *turns);
 

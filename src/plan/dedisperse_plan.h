@@ -67,9 +67,9 @@ struct dedisperse_plan {
 };
 
 /* Plans a dedispersion. `backend` is settled, `threads` >= 1; `begun`: chunks as an earlier run has
- * cut them, or NULL. `job` and `fbh5` must outlive it. `number`: which of the job's dedispersions;
- * it is not one that is yet to be divided (dm.is_divided, share_job_all()). Warns of a search whose
- * threshold noise alone exceeds often.
+ * cut them, or NULL. `job` and `fbh5` must outlive it. `number`: which of the job's dedispersions,
+ * from 0; it is not one that is yet to be divided (dm.is_divided, share_job_all()). Warns of a
+ * search whose threshold noise alone exceeds often.
  *
  * Fails with USAGE: missing DMs, ifs or channels, ifs that have no sum, a mask that leaves no
  * channel, a constant that is none, a filterbank of another coherent DM than the job's, what
@@ -85,8 +85,9 @@ status_t dedisperse_plan_create(const struct job *job, uint32_t number, const st
 void dedisperse_plan_destroy(struct dedisperse_plan *dedispersion);
 SCOPED_END(dedisperse_plan_destroy, struct dedisperse_plan *)
 
-/* Describes the filterbank that power product `product` of the work will be, not yet written; *out
- * is for fbh5_destroy(). Fails with USAGE (channels that are not above 0 Hz), DEVICE (memory). */
+/* Describes the filterbank that product `product` of the work, from 0, power, will be, not yet
+ * written; *out is for fbh5_destroy(). Fails with USAGE (channels that are not above 0 Hz), DEVICE
+ * (memory); *out is unchanged then. */
 status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t product,
                                  struct fbh5 **out);
 

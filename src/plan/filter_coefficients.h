@@ -32,9 +32,9 @@ struct filter_coefficients {
 };
 
 /* Plans the filter of the prototype in `what`, whose coefficients have been read for filter
- * `number`, within coarse channels of such a band. The caller frees out->half. Fails with USAGE
- * (real samples, complex coefficients, no points or others than the telescope's, an earlier filter
- * that decimates, inputs that deripple_make() refuses), DEVICE (memory). */
+ * `number` of the job, from 0, within coarse channels of such a band. The caller frees out->half.
+ * Fails with USAGE (real samples, complex coefficients, no points or others than the telescope's,
+ * an earlier filter that decimates, inputs that deripple_make() refuses), DEVICE (memory). */
 status_t filter_coefficients_deripple(const struct job *job, uint32_t number,
                                       const struct sky_band *band,
                                       const struct job_filter_deripple *what, struct deripple *out);
@@ -43,14 +43,14 @@ status_t filter_coefficients_deripple(const struct job *job, uint32_t number,
  * one that changes nothing. */
 const struct job_filter *filter_coefficients_of(const struct job *job, uint32_t number);
 
-/* Makes the coefficients of filter `number` of the job: designed, or those of its file, which have
- * been read (input/coefficients.h); without either, one that changes nothing. The filter must not
- * be one for dispersion. filter_coefficients_free() frees *out. Fails with USAGE, naming file and
- * key: edges outside of the band, or on the sky of several coarse channels; a lowpass or highpass
- * of complex samples with edges below the centre; a design of more than FIR_MOST_TAPS coefficients;
- * decimation that aliases the passband, unless the job allows that; of a deripple what
- * filter_coefficients_deripple() refuses (real samples, complex coefficients, no points, an earlier
- * filter that decimates, a prototype that cannot be inverted); with DEVICE (memory). */
+/* Makes the coefficients of filter `number`, from 0, of the job: designed, or those of its file,
+ * which have been read (input/coefficients.h); without either, one that changes nothing. The filter
+ * must not be one for dispersion. filter_coefficients_free() frees *out. Fails with USAGE, naming
+ * file and key: edges outside of the band, or on the sky of several coarse channels; a lowpass or
+ * highpass of complex samples with edges below the centre; a design of more than FIR_MOST_TAPS
+ * coefficients; decimation that aliases the passband, unless the job allows that; of a deripple
+ * what filter_coefficients_deripple() refuses (real samples, complex coefficients, no points, an
+ * earlier filter that decimates, a prototype that cannot be inverted); with DEVICE (memory). */
 status_t filter_coefficients_make(const struct job *job, uint32_t number,
                                   const struct sky_band *band, struct filter_coefficients *out);
 /* Frees the coefficients, and sets the struct to {0}, which it takes. */

@@ -39,7 +39,7 @@ struct flag_mask_part {
     uint64_t first, channels;
 };
 
-/* Sets FLAG_MASK where a part of row `cell` of cells, counted from the product's first, is masked;
+/* Sets FLAG_MASK where a part of row `cell` of cells, from 0 for the product's first, is masked;
  * other flags stay. Not for several threads at once. Fails with DATA if the flags of a product
  * cannot be read: some may be set then.
  *

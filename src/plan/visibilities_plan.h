@@ -25,16 +25,17 @@ struct visibilities_plan {
     struct utc start; /* of sample 0 */
 };
 
-/* Returns the place of a polarisation among `pols` (1 or 2) in product `q` of a pair (q < pols^2):
- * of the first station, or with `is_second` of the second. The products are 00, 11, 01, 10. */
+/* Returns the place, from 0, of a polarisation among `pols` (1 or 2) in product `q`, from 0, of a
+ * pair (q < pols^2): of the first station, or with `is_second` of the second. The products are 00,
+ * 11, 01, 10. */
 static inline uint32_t visibilities_pol(uint32_t pols, uint32_t q, int is_second)
 {
     static const uint32_t of[4][2] = {{0, 0}, {1, 1}, {0, 1}, {1, 0}};
     return pols == 1 ? 0 : of[q][is_second != 0];
 }
 
-/* Plans product i of the job, whose bank is settled; visibilities_plan_destroy() frees *out.
- * `work`, its job, archive and array must outlive it. Fails with USAGE: no `array`, stations
+/* Plans product i, from 0, of the job, whose bank is settled; visibilities_plan_destroy() frees
+ * *out. `work`, its job, archive and array must outlive it. Fails with USAGE: no `array`, stations
  * without positions, an archive without a start, a centre that is fixed to the ground, a pair that
  * there is not, no pair, several beams, more than two polarisations, an average that does not
  * divide the channels of a coarse one; with DEVICE (memory). */

@@ -34,9 +34,10 @@ struct source_block {
     uint64_t row, rows, first_if, ifs, chan, chans;
 };
 
-/* Appends a block, in this machine's byte order, of rows row .. row + rows - 1 and so on, which the
- * set has. Fails with DATA if the file cannot be read there or is damaged; with DEVICE (memory; a
- * set that is not open; a block larger than SOURCE_BLOCK). */
+/* Appends the numbers of a block, in this machine's byte order: of rows row .. row + rows - 1, from
+ * 0, and so on, which the set has. Main thread only. Fails with DATA if the file cannot be read
+ * there or is damaged; with DEVICE (memory; a set that is not open; more than 4 x SOURCE_BLOCK
+ * bytes). `out` is unchanged then. */
 status_t source_read(struct source *source, const struct source_block *block, struct text *out);
 
 #endif

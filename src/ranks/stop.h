@@ -31,20 +31,20 @@ void stop_hold(int drops);
  * stop_wanted() from now on. */
 void stop_begin(int speaks);
 
-/* Returns whether this process was asked to stop: enum stop. Call it regularly: it also handles
- * children that died or ended (apart_look()), at most every 10 ms. */
+/* Returns whether this process was asked to stop: enum stop. Call it regularly in the main thread:
+ * it also handles children that died or ended (apart_look()), at most every 10 ms. */
 int stop_wanted(void);
 
-/* Requests a stop (enum stop) because another rank was asked. A sooner one that was requested
- * before stays. Sets the limit: this process ends 9 s later (STOP_FINISH) or 0.65 s later
+/* Any thread: requests a stop (enum stop) because another rank was asked. A sooner one that was
+ * requested before stays. Sets the limit: this process ends 9 s later (STOP_FINISH) or 0.65 s later
  * (STOP_DROP; 9 s where it does not speak and MPI has not begun), up to 0.5 s more where it does
  * not speak. With STOP_DROP, a process that speaks prints "stopping ...", unless it ends for a
  * failure. */
 void stop_ask(int how);
 
-/* Sets a limit after a rank has failed: this process ends with that status if it has not done so
- * nine seconds later, 0.5 s more where it does not speak; an earlier limit stays. It does not
- * report the failure again: it prints a note if it speaks. */
+/* Any thread: sets a limit after a rank has failed: this process ends with that status if it has
+ * not done so nine seconds later, 0.5 s more where it does not speak; an earlier limit stays. It
+ * does not report the failure again: it prints a note if it speaks. */
 void stop_limit(status_t st);
 
 /* Sets a part of the message that is printed if the watch ends this process: `done` of `all` chunks
@@ -55,8 +55,8 @@ void stop_count(uint64_t done, uint64_t all);
  * Main thread. */
 void stop_waits_for(const char *what);
 
-/* Notes that everything is reported, and only MPI and this process have to end. The process exits
- * with this status even if the watch must end it. */
+/* Any thread: notes that everything is reported, and only MPI and this process have to end. The
+ * process exits with this status even if the watch must end it. */
 void stop_conclude(status_t st);
 
 /* Any thread: tells the ranks of this machine that an error has been printed, and that this process

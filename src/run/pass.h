@@ -67,7 +67,7 @@ struct pass_kind {
 status_t pass_do_all(struct pass *pass, const struct pass_kind *kind);
 
 /* Begins a pass of zeros, for pass_end(): its patience is the options', or CLOCK_STALL seconds.
- * `job` and `options` must outlive it. Collective. */
+ * `job` and `options` must outlive it. Collective. Cannot fail. */
 void pass_begin(struct pass *pass, MPI_Comm comm, const struct job *job,
                 const struct run_options *options);
 
@@ -79,7 +79,7 @@ struct pass_means {
     const struct chunking *begun; /* chunks as an earlier run has cut them, or NULL */
 };
 /* Returns the means of the pass. AUTO is the backend that it was begun with, else OPENCL if all
- * ranks have a GPU, else CPU; others are not checked. Collective. */
+ * ranks have a GPU, else CPU; other kinds are not checked. Collective. Cannot fail. */
 struct pass_means pass_means_all(const struct pass *pass, enum backend_kind wanted);
 
 /* Checks that all ranks have planned the same chunks; `mine` are those of this rank. Chunks are

@@ -28,7 +28,7 @@ SCOPED_END(signal_destroy, signal_t *)
  * Numbers are volts in units of one step of the stored integers, not rounded. A real stream with
  * centre f covers f - rate/4 .. f + rate/4; frequency rises with phase rotation, or falls if the
  * sideband is -1. Tones outside of a coarse channel do not show in it. May be called by several
- * threads at once. Fails with DEVICE (memory); `out` counts for nothing then. */
+ * threads at once. Fails with DEVICE (memory); `out` is undefined then. */
 status_t signal_make(const signal_t *signal, uint32_t antenna, uint32_t chan, uint64_t first,
                      uint64_t count, float *out);
 
@@ -57,7 +57,7 @@ SCOPED_END(emitters_destroy, emitters_t *)
  * that of the band is constant. The error is at most 6500 times the rate of the delay (seconds per
  * second), as a share of the source's amplitude: 2e-4 over 100 km. Pulses are not delayed.
  *
- * May be called by several threads at once. Fails with DEVICE (memory); `out` counts for nothing
+ * May be called by several threads at once. Fails with DEVICE (memory); `out` is undefined
  * then. */
 status_t emitters_add(const emitters_t *e, uint32_t antenna, uint32_t chan, uint64_t first,
                       uint64_t count, float *out);

@@ -123,8 +123,8 @@ status_t synth_spec_parse(const char *path, const char *text, size_t length,
 void synth_spec_destroy(struct synth_spec *spec);
 SCOPED_END(synth_spec_destroy, struct synth_spec *)
 
-/* Returns the name of polarisation `pol`, below spec->pols, which is the specification's. Without
- * names, two are "X" and "Y"; others have NULL. */
+/* Returns the name of polarisation `pol`, from 0, below spec->pols, which is the specification's.
+ * Without names, two are "X" and "Y"; others have NULL. */
 const char *synth_spec_pol_name(const struct synth_spec *spec, uint32_t pol);
 
 /* Returns the top edge of the highest coarse channel, in Hz. */

@@ -148,9 +148,9 @@ status_t verify_rows_create(const struct channelise_plan *plan, struct verify_ro
 void verify_rows_destroy(struct verify_rows *rows);
 SCOPED_END(verify_rows_destroy, struct verify_rows *)
 
-/* Returns the maximum over the streams of the rms of the samples that went into filters (struct
- * agreement), in volts, times the root of the largest weight of a sum of streams; 0 without
- * filters. */
+/* Returns the rms that the numbers of a spectrum would have if the input of the filters went into
+ * the bank as noise (struct agreement, went_in): the maximum over the streams, times the root of
+ * the largest weight of a sum of streams. 0 without filters. */
 double verify_rows_went_in(const struct verify_rows *rows);
 
 /* Adds the differences between verify->stored, a chunk's streams of row `row` as floats, and the

@@ -110,11 +110,14 @@ status_t parts_make_group(hid_t file, const char *name, unsigned links, hid_t *o
 /* Creates the group /provenance with the attributes that all products have. The caller closes *out,
  * -1 before, in any case. Fails with DATA, NO_SPACE, DEVICE (memory). */
 status_t parts_begin_provenance(hid_t file, const struct product_spec *spec, hid_t *out);
-/* Create datasets of that group whose values come later. parts_reserve_counts(): missing_samples
- * and crc32 [spans]; parts_reserve_count(): one count, a uint64; parts_reserve_holes(): holes
- * [rows], the marks of NaN rows. Fail with DATA, NO_SPACE, DEVICE (memory). */
+/* Creates the datasets missing_samples, one uint64, and crc32, uint32 [spans], of /provenance,
+ * whose values come later. Fails with DATA, NO_SPACE, DEVICE (memory). */
 status_t parts_reserve_counts(hid_t group, const struct product_place *place);
+/* Creates a dataset `name` of one uint64 in a group, whose value comes later. Fails with DATA,
+ * NO_SPACE, DEVICE (memory). */
 status_t parts_reserve_count(hid_t group, const char *name, const char *long_name);
+/* Creates the dataset holes [rows] of /provenance, a byte each, the marks of NaN rows, whose values
+ * come later. Fails with DATA, NO_SPACE, DEVICE (memory). */
 status_t parts_reserve_holes(hid_t group, const struct product_place *place);
 
 /* Read a scalar attribute that a product must have: parts_need_f64() a double, parts_need_u64() a
