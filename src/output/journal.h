@@ -99,8 +99,8 @@ status_t journal_write(journal_t *journal);
  * The product is not complete any more. Fails with DEVICE (memory), DATA, NO_SPACE: the journal is
  * not to be used then. */
 status_t journal_revoke(journal_t *journal, const unsigned char *bits);
-/* Syncs what was written (data only). May run in another thread, at the same time as other
- * functions. Fails with DATA, NO_SPACE. */
+/* Syncs what was written (data only). May run in another thread, at the same time as any other
+ * function but journal_resume() and journal_destroy(). Fails with DATA, NO_SPACE. */
 status_t journal_sync(journal_t *journal);
 /* Adds and writes a record that the product is complete, with `holes` rows that are holes; synced
  * on return. Fails with NO_SPACE, DATA, DEVICE (memory); is_complete is not set then. */

@@ -18,10 +18,11 @@ enum attribute_at {
  * some attributes may be written then. */
 status_t attributes_put(hid_t object, enum attribute_at at, const struct product_spec *spec);
 
-/* Reads the attributes of `at` that struct product has a member for into *product, whose path is
- * set; members of missing ones are unchanged. Fails with DATA if one that every product has is
- * missing, if one is of another type, or if a whole number is negative or does not fit; with DEVICE
- * (memory). What was read before the failure stays the product's. */
+/* Reads the attributes of `at` of the open HDF5 object that struct product has a member for into
+ * *product, whose path is set; members of missing ones are unchanged. Main thread only. Fails with
+ * DATA if one that every product has is missing, if one is of another type, or if a whole number is
+ * negative or does not fit; with DEVICE (memory). What was read before the failure stays the
+ * product's. */
 status_t attributes_get(hid_t object, enum attribute_at at, struct product *product);
 
 /* Writes the attributes of `at` that have a name in JSON, in the table's order, into the open JSON

@@ -24,8 +24,9 @@ size_t codec_most_bytes(size_t chunk_bytes);
 
 typedef struct codec codec_t;
 
-/* Creates a codec of a kind other than NONE for chunks of chunk_bytes, a multiple of element_bytes,
- * for codec_destroy(). For one thread at a time. Fails with DEVICE (memory). */
+/* Creates a codec of a kind other than NONE for chunks of chunk_bytes bytes, a multiple of
+ * element_bytes, for codec_destroy(). For one thread at a time. Fails with DEVICE (memory); *out is
+ * unchanged then. */
 status_t codec_create(enum compression kind, size_t element_bytes, size_t chunk_bytes,
                       codec_t **out);
 /* Frees a codec. Takes NULL. */

@@ -22,7 +22,7 @@ status_t medians_create(uint64_t columns, uint32_t threads, medians_t **out);
 /* Frees medians. Takes NULL. */
 void medians_destroy(medians_t *medians);
 SCOPED_END(medians_destroy, medians_t *)
-/* Returns the bytes of memory that the medians of `columns` columns take. */
+/* Returns the bytes of memory that medians_create() takes for `columns` columns. */
 uint64_t medians_bytes(uint64_t columns);
 
 /* Begins pass 0 .. MEDIANS_PASSES - 1, in this order, over all rows of `columns` columns: the same

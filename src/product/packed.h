@@ -43,7 +43,8 @@ status_t packed_place(packed_t *packed, uint64_t bytes, uint64_t *at);
  * Main thread only. Fails with DATA, also if chunks have no place; with NO_SPACE, DEVICE (memory,
  * descriptors, no child), STOPPED. */
 status_t packed_finish(packed_t *packed, struct product_place *place);
-/* Closes the file for HDF5 and frees `packed`; both descriptors stay open. Takes NULL. */
+/* Closes the file for HDF5, ends the registration of the filters' stand-ins, and frees `packed`;
+ * both descriptors stay open. Main thread only. Takes NULL. */
 void packed_destroy(packed_t *packed);
 SCOPED_END(packed_destroy, packed_t *)
 

@@ -110,13 +110,13 @@ uint64_t product_spec_row_bytes(const struct product_spec *spec);
  * of series, of the times in a row (of a search its cells). */
 struct time_axis product_time(const struct product_spec *spec);
 
-/* Writes the open file anew, which `path` names in messages; it has MARK_RUN (io/mark.h) until
- * mark_hdf5(). `fd` below 0: only computes the places (`path` may be NULL); spec->omits_frequencies
- * must be set then. *frequency_at gets the offset of /frequency (0: none), whose values
- * product_put_frequencies() writes later; NULL: they are written. Nothing is reserved or synced.
- * Fails with USAGE if the kind cannot store such rows (power: more than 2^31 - 1 frequencies;
- * visibilities: no start, unknown feeds, rows less than 1e-4 s apart, compression, few bits), and
- * as spec->visibilities->look() does; with NO_SPACE, DATA, DEVICE (memory). */
+/* Main thread only: writes the open file anew, which `path` names in messages; it has MARK_RUN
+ * (io/mark.h) until mark_hdf5(). `fd` below 0: only computes the places (`path` may be NULL);
+ * spec->omits_frequencies must be set then. *frequency_at gets the offset (bytes) of /frequency (0:
+ * none), whose values product_put_frequencies() writes later; NULL: they are written. Nothing is
+ * reserved or synced. Fails with USAGE if the kind cannot store such rows (power: more than 2^31 -
+ * 1 frequencies; visibilities: no start, unknown feeds, rows less than 1e-4 s apart, compression,
+ * few bits), and as spec->visibilities->look() does; with NO_SPACE, DATA, DEVICE (memory). */
 status_t product_create(int fd, const char *path, const struct product_spec *spec,
                         struct product_place *place, uint64_t *frequency_at);
 /* Writes the values of /frequency, doubles in Hz, without HDF5, by several threads, at offset `at`
@@ -280,11 +280,11 @@ int product_is_ours(const char *path);
 status_t product_find_place(const char *path, struct product_place *out);
 status_t product_find_part(const char *path, struct product_place *out);
 
-/* Open a product in a child process (io/apart.h), and describe it, for product_destroy(); *out =
- * NULL if the file is HDF5 but none of our products, and after a failure. product_open_part() opens
- * incomplete ones (with a mark), too: for callers that know which of its rows are there. Fail with
- * DATA if the file is unreadable, damaged, not HDF5, or (product_open()) incomplete; with DEVICE
- * (memory, descriptors, no child), STOPPED. */
+/* Open a product in a child process (io/apart.h), and describe it in *out, for product_destroy().
+ * Main thread only. *out is NULL if the file is HDF5 but none of our products, and after a failure.
+ * product_open_part() opens incomplete ones (with a mark), too: for callers that know which of its
+ * rows are there. Fail with DATA if the file is unreadable, damaged, not HDF5, or (product_open())
+ * incomplete; with DEVICE (memory, descriptors, no child), STOPPED. */
 status_t product_open(const char *path, struct product **out);
 status_t product_open_part(const char *path, struct product **out);
 /* Frees a product and all that its members point to. Takes NULL. */

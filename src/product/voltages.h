@@ -79,8 +79,9 @@ struct loss;
 /* Creates, as voltages_create() but with MARK_IMPORT, a copy of an archive's selected streams and
  * samples, as its reader returns them (input/read/reader.h), packed by `packing`
  * (voltages_find_packing(), of 0 bits too): numbers, frequencies and names are kept; the samples
- * come later by plain writes. `fd` below 0: only computes the places. voltages_add_gaps() fills the
- * reserved /gaps after that. Fails with DATA, NO_SPACE, DEVICE (memory). */
+ * come later by plain writes. `path` names the file in messages. Main thread only. `fd` below 0:
+ * only computes the places. voltages_add_gaps() fills the reserved /gaps after that. Fails with
+ * DATA, NO_SPACE, DEVICE (memory). */
 status_t voltages_create_copy(int fd, const char *path, const struct archive *archive,
                               const struct voltages_packing *packing, struct voltages_place *place);
 
@@ -99,8 +100,8 @@ void voltages_pack(const struct voltages_packing *packing, const char *in, size_
 /* Adds gaps, losses [count], to a file of voltages_create_copy() that is complete but for them:
  * samples that all streams (LOSS_OF_ALL), or some of the nstreams, lack. Call it without losses,
  * too: it removes the reserved /gaps. Samples and streams are numbered as in the file; losses come
- * in any order, which changes, and may overlap. The mark stays; nothing is synced. Fails with
- * NO_SPACE, DATA, DEVICE (memory). */
+ * in any order, which changes, and may overlap. The mark stays, `fd` stays open, and nothing is
+ * synced. `path` is for messages. Main thread only. Fails with NO_SPACE, DATA, DEVICE (memory). */
 status_t voltages_add_gaps(int fd, const char *path, struct loss *losses, size_t count,
                            uint32_t nstreams);
 
@@ -118,8 +119,8 @@ struct voltages_spec voltages_of_archive(const struct archive *archive);
 
 /* Writes everything that `spec` states into a new file that is open for HDF5, with the names,
  * frequencies and positions of the archive's selected streams, and the coherent dedispersion of its
- * filters. /voltages has no place yet: h5_place_last() gives it one. Fails with DATA, NO_SPACE,
- * DEVICE (memory). */
+ * filters. Main thread only. /voltages has no place yet: h5_place_last() gives it one. Fails with
+ * DATA, NO_SPACE, DEVICE (memory). */
 status_t voltages_describe_streams(hid_t file, const struct archive *archive,
                                    struct voltages_spec spec);
 

@@ -127,8 +127,8 @@ const char *pass_count_done(const struct pass *pass, char text[PASS_TEXT]);
 
 /* Begins the journals, processes all chunks that are not done, and awaits the comparison of rows of
  * earlier runs, after which chunks may be processed again. Keeps the pass's speed in the cache. All
- * is synced on return. Collective: all ranks fail alike. Fails as the stage and its outputs do,
- * with USAGE, NO_SPACE, DATA (also if the file system makes no progress), DEVICE; of a failure
+ * rows are synced on return. Collective: all ranks fail alike. Fails as the stage and its outputs
+ * do, with USAGE, NO_SPACE, DATA (also if the file system makes no progress), DEVICE; of a failure
  * within chunks rank 0 has printed the cause. Fails with STOPPED on request, which rank 0 has
  * printed, too. */
 status_t pass_work_off_all(struct pass *pass);

@@ -18,16 +18,17 @@ struct pulsar {
 };
 
 /* Begins the pulses of the specification's pulsar. A pulse of sky frequency f arrives at sample
- * rate * t,
+ * rate * t (rate in Hz, t in seconds after sample 0),
  *
- *   t = (n + phase) * period + 1e12 D DM (1 / f^2 - 1 / f_top^2),   n any integer,
+ *   t = (n + phase) * period + 1e12 D DM (1 / f^2 - 1 / f_top^2),   n any integer.
  *
- * D the default dispersion constant (s MHz^2 pc^-1 cm^3), f in Hz, f_top the top edge of the
- * highest coarse channel. `amplitude` is the rms of each real component at the top of a pulse (as
- * receiver noise is stated) before dispersion. *p is {0} before; the caller calls pulsar_end() in
- * any case; `spec` must outlive it. Makes FFTW plans: not to be called while another thread plans.
- * Fails with USAGE (dispersion that fits no transform of 2^26 samples, a channel that reaches down
- * to 0 Hz), DEVICE (memory, FFTW). */
+ * period is in seconds, phase in turns, DM in pc cm^-3, f in Hz. D is the default dispersion
+ * constant (s MHz^2 pc^-1 cm^3), f_top the top edge of the highest coarse channel. `amplitude` is
+ * the rms of each real component at the top of a pulse (as receiver noise is stated) before
+ * dispersion. *p is {0} before; the caller calls pulsar_end() in any case; `spec` must outlive it.
+ * Makes FFTW plans: not to be called while another thread plans. Fails with USAGE (dispersion that
+ * fits no transform of 2^26 samples, a channel that reaches down to 0 Hz), DEVICE (memory, FFTW).
+ */
 status_t pulsar_begin(const struct synth_spec *spec, struct pulsar *p);
 /* Frees what pulsar_begin() has made, but leaves the pointer: call it once. Takes {0}. */
 void pulsar_end(struct pulsar *pulsar);

@@ -23,7 +23,8 @@ struct sigproc {
     char *source, *rawdatafile;    /* NULL: unknown */
 };
 
-/* Returns the header of a filterbank as it is stored; its texts stay the filterbank's. */
+/* Returns the header of a filterbank as it is stored (MHz, MJD, seconds); its texts stay the
+ * filterbank's. */
 struct sigproc sigproc_of(const struct fbh5 *fbh5);
 
 /* Makes the highest frequency the first (fch1, foff), as PRESTO expects. Returns whether that
