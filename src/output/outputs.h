@@ -159,8 +159,8 @@ status_t outputs_put_scales(const outputs_t *outputs, uint32_t i, const float *s
  * DATA if the file cannot be read; with DEVICE (memory, descriptors). */
 status_t outputs_get_scales(const outputs_t *outputs, uint32_t i, float *scales, int *found);
 
-/* Returns the number of chunks that are done in all products, by the journals; 0 without journals.
- * On rank 0. */
+/* Returns the number of chunks that are done in all products, by the journals; 0 without journals,
+ * as on ranks other than 0. */
 uint64_t outputs_done(const outputs_t *outputs);
 /* Returns outputs_done(); but 0 if a product's unfinished file was removed or replaced, so that the
  * chunks are lost. On rank 0. */
