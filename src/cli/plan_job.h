@@ -9,8 +9,9 @@
  * shell's <(...); without an operand options --set alone. A text that is not in a file goes into
  * *given, {0} before, which the caller frees by text_free(), also after a failure; only rank 0
  * reads it. *run points to `shared` and `given`; a file is not read yet. `list` is the file of
- * --list; NULL: not given. Fails with USAGE if job and list are both stdin, or the text is HDF5;
- * with DATA if it cannot be read or has more than YAML_FILE_BYTES bytes; with DEVICE (memory). */
+ * --list; NULL: not given. Fails with USAGE if job and list are both stdin, the text is HDF5, or
+ * mpirun has not passed a <(...) on; with DATA if it cannot be read or has more than
+ * YAML_FILE_BYTES bytes; with DEVICE (memory). */
 status_t plan_job_take(const struct shared *shared, const char *list, struct text *given,
                        struct run_options *run);
 

@@ -58,8 +58,8 @@ status_t grid_lock_all(MPI_Comm comm, struct grid *grid);
 status_t grid_find_left(struct grid *grid, const struct archive *archive,
                         const struct run_options *options, int may_remove);
 
-/* Rank 0: removes the power of a part whose series are complete. Cannot fail: failures are
- * forgotten or warnings. */
+/* Rank 0: removes the power of a part, whose series the caller knows to be complete. Cannot fail:
+ * failures are forgotten or warnings. */
 void grid_remove_power(const struct grid_part *part);
 /* Rank 0: removes power and series of all parts that are complete and of this very job. Takes the
  * lock first, and removes nothing if another run has it. Cannot fail: failures are forgotten or
