@@ -6,8 +6,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Return the number of 16, 32, 64 bits at an address, which needs no alignment. `swap` not 0: its
- * bytes are in the order opposite to this machine's. */
+/* load_u16(), load_u32(), load_u64(): return the number of 2, 4, 8 bytes at `at`, an address
+ * without alignment. `swap` not 0: its bytes are in the order opposite to this machine's; 0: in
+ * this machine's. */
 static inline uint16_t load_u16(const void *at, int swap)
 {
     uint16_t bits;
@@ -29,8 +30,9 @@ static inline uint64_t load_u64(const void *at, int swap)
     return swap ? bswap_64(bits) : bits;
 }
 
-/* Returns a number of 24 bits, three bytes at any address, in the high ones of 32; the low ones are
- * 0. `swap` as above. */
+/* Returns the number of 3 bytes at `at`, an address without alignment, in the high 24 bits of the
+ * result; its low 8 bits are 0. `swap` not 0: the bytes are in the order opposite to this
+ * machine's. */
 static inline uint32_t load_u24(const void *at, int swap)
 {
     const unsigned char *bytes = at;
@@ -39,7 +41,7 @@ static inline uint32_t load_u24(const void *at, int swap)
            (uint32_t)bytes[is_big ? 2 : 0] << 8;
 }
 
-/* Return the IEEE 754 number of these bits. */
+/* float_of_u32(), float_of_u64(): return the IEEE 754 number whose bits these are. */
 static inline float float_of_u32(uint32_t bits)
 {
     float value;
@@ -54,9 +56,9 @@ static inline double float_of_u64(uint64_t bits)
     return value;
 }
 
-/* Returns the IEEE 754 number of these 16 bits, exactly. It has an exponent of 5 bits: moved to
- * where 32 bits have it, all are too small by 2^112, and what was infinite or NaN is 2^16 or above.
- */
+/* Returns the IEEE 754 binary16 number with these bits, exactly; infinities and NaN stay what they
+ * are. Its exponent has 5 bits. Moved to the place of a 32-bit exponent, all numbers are too small
+ * by 2^112. Infinities and NaN are then 2^16 or above. */
 static inline float float_of_u16(uint16_t half)
 {
     float value = float_of_u32((uint32_t)(half & 0x7fff) << 13) * 0x1p112f;
@@ -66,8 +68,8 @@ static inline float float_of_u16(uint16_t half)
     return float_of_u32(bits | (uint32_t)(half & 0x8000) << 16);
 }
 
-/* Reverses the bytes of each number of `size` bytes (2, 4 or 8) in `bytes` bytes of data, in place.
- * Other sizes, and bytes after the last whole number, are unchanged. No alignment is needed. */
+/* Reverses the bytes of each number of `size` bytes (2, 4 or 8), in place, in `data` [bytes]. Other
+ * sizes, and bytes after the last whole number, are unchanged. `data` needs no alignment. */
 static inline void turn_bytes(unsigned char *data, uint64_t bytes, uint32_t size)
 {
     if (size == 2) {

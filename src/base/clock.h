@@ -6,7 +6,8 @@
  * hang. */
 enum { CLOCK_STALL = 300 };
 
-/* Returns the seconds since some moment, by a clock that never goes back. */
+/* Returns the seconds since an arbitrary moment, by a clock that never goes back. It is the same in
+ * all processes of this machine. Any thread. */
 double clock_now(void);
 
 #endif

@@ -98,7 +98,8 @@ struct lanes_pair {
     lanes_t re, im;
 };
 
-/* Load and store LANES real parts and, after them, LANES imaginary parts. Addresses are multiples
+/* lanes_load_parts(): loads LANES real parts and, after them, LANES imaginary parts: `from`
+ * [2][LANES]. lanes_store_parts(): stores them likewise: `to` [2][LANES]. Addresses are multiples
  * of VECTOR bytes. */
 INLINE struct lanes_pair lanes_load_parts(const float *from)
 {
@@ -113,22 +114,24 @@ INLINE void lanes_store_parts(struct lanes_pair x, float *to)
     parts[1] = x.im;
 }
 
-/* Splits LANES pairs (re, im), of which `first` and `last` are the first and last half, into their
- * parts. */
+/* Splits LANES pairs (re, im) into their parts. `first` and `last` have LANES / 2 pairs each: the
+ * first and the last half. */
 INLINE struct lanes_pair lanes_split(lanes_t first, lanes_t last)
 {
     return (struct lanes_pair){SHUFFLE(first, last, EACH_LANE(LANE_SECOND, 0)),
                                SHUFFLE(first, last, EACH_LANE(LANE_SECOND, 1))};
 }
 
-/* Loads LANES pairs of a real and an imaginary part from a multiple of VECTOR bytes. */
+/* Loads LANES pairs (re, im), `from` [LANES][2], from an address that is a multiple of VECTOR
+ * bytes. */
 INLINE struct lanes_pair lanes_load_pairs(const float *from)
 {
     const lanes_t *pairs = (const lanes_t *)from;
     return lanes_split(pairs[0], pairs[1]);
 }
 
-/* Asks the second-level cache for LANES pairs (2 LANES floats) at any address; loads nothing. */
+/* Asks the second-level cache for LANES pairs, `from` [LANES][2] floats at any address; loads
+ * nothing. */
 INLINE void lanes_prefetch_pairs(const float *from)
 {
     enum { LINE = 16 /* floats */ };
@@ -138,7 +141,8 @@ INLINE void lanes_prefetch_pairs(const float *from)
     __builtin_prefetch(from + 2 * LANES - 1, 0, 2);
 }
 
-/* Return the first and last half of LANES pairs (re, im), the inverse of lanes_split(). */
+/* lanes_first_pairs(), lanes_last_pairs(): return the first and the last LANES / 2 of LANES pairs
+ * (re, im), the inverse of lanes_split(). */
 INLINE lanes_t lanes_first_pairs(struct lanes_pair x)
 {
     return SHUFFLE(x.re, x.im, EACH_LANE(LANE_IN_TURN, 0));
@@ -149,14 +153,14 @@ INLINE lanes_t lanes_last_pairs(struct lanes_pair x)
     return SHUFFLE(x.re, x.im, EACH_LANE(LANE_IN_TURN, LANES));
 }
 
-/* Exchanges both parts, (re, im), of each of LANES / 2 pairs. */
+/* Returns LANES / 2 pairs (re, im) as (im, re). */
 INLINE lanes_t lanes_exchange(lanes_t x)
 {
     return SHUFFLE(x, x, EACH_LANE(LANE_EXCHANGED, 1));
 }
 
 /* lanes_of(): returns LANES copies of a number. lanes_load(), lanes_store(): load and store LANES
- * floats at any address of a float. */
+ * floats at any address of a float (a multiple of 4 bytes). */
 INLINE lanes_t lanes_of(float x)
 {
     const lanes_t zero = {0};
@@ -173,8 +177,8 @@ INLINE void lanes_store(float *to, lanes_t x)
     *(lanes_anywhere *)to = x;
 }
 
-/* Loads the first `count` of LANES pairs (re, im) at any address of a float, and zeros for the
- * others, which are not read; `count` >= LANES loads all. */
+/* Loads the first `count` of LANES pairs (re, im) at any address of a float, `from` [count][2], and
+ * zeros for the others, which are not read. `count` >= LANES loads all. */
 INLINE struct lanes_pair lanes_load_some_pairs(const float *from, size_t count)
 {
     float part[2 * LANES] = {0};
@@ -185,27 +189,27 @@ INLINE struct lanes_pair lanes_load_some_pairs(const float *from, size_t count)
     return lanes_split(lanes_load(from), lanes_load(from + LANES));
 }
 
-/* Returns, lane by lane, that of `yes` where all bits of `which` are set, of `no` where none is. */
+/* Returns `yes` in the lanes in which all bits of `which` are set, and `no` in the lanes in which
+ * none is. Each lane of `which` has all bits set or none. */
 INLINE lanes_t lanes_choose(mask_t which, lanes_t yes, lanes_t no)
 {
     return (lanes_t)(((mask_t)yes & which) | ((mask_t)no & ~which));
 }
 
-/* Returns `x` with zero in the lanes for which all bits of `dropped` are set, unchanged where none
- * is. */
+/* Returns zero in the lanes in which all bits of `dropped` are set, and `x` in the lanes in which
+ * none is. Each lane of `dropped` has all bits set or none. */
 INLINE lanes_t lanes_drop(lanes_t x, mask_t dropped)
 {
     return (lanes_t)((mask_t)x & ~dropped);
 }
 
-/* Returns all bits set in lanes with NaN or infinity, none in others: minus themselves these are
- * not zero. */
+/* Returns all bits set in each lane that is NaN or infinite, and none in the others. */
 INLINE mask_t lanes_odd(lanes_t x)
 {
     return ~(x - x == 0);
 }
 
-/* Returns the sum of the lanes, none of which is below 0. */
+/* Returns the sum of the lanes, each of which is at least 0. */
 INLINE uint64_t lanes_count(mask_t found)
 {
     uint64_t count = 0;
@@ -215,8 +219,9 @@ INLINE uint64_t lanes_count(mask_t found)
     return count;
 }
 
-/* Long sums are made in pieces, which are added in double: total[i][lane] += sums[i][lane] of
- * `count` registers. lanes_of_pieces(): back to floats, sums = total. */
+/* Long sums are made in pieces, which are added in double. lanes_add_pieces(): adds sums[i][lane]
+ * to total[i][lane], i < count. lanes_of_pieces(): rounds back to floats, sums[i][lane] =
+ * total[i][lane]. Both lists are [count][LANES]. */
 INLINE void lanes_add_pieces(const lanes_t *sums, int count, double total[][LANES])
 {
     for (int i = 0; i < count; i++) {
@@ -287,14 +292,15 @@ typedef uint16_t half16_t __attribute__((vector_size(VECTOR / 2), aligned(1), ma
 #define LANES_WIDEN_16(from) __builtin_convertvector(*(const half16_t *)(from), lanes32_t)
 #endif
 
-/* Returns the products of LANES complex numbers, lane by lane. */
+/* Returns the products a * b of LANES complex numbers, lane by lane. */
 INLINE struct lanes_pair lanes_multiply(struct lanes_pair a, struct lanes_pair b)
 {
     return (struct lanes_pair){LANES_MULTIPLY_ADD(a.re, b.re, -(a.im * b.im)),
                                LANES_MULTIPLY_ADD(a.re, b.im, a.im * b.re)};
 }
 
-/* Makes stores past the caches visible to other threads. */
+/* Makes the calling thread's stores past the caches (LANES_STORE_PAST()) visible to other threads.
+ */
 static inline void lanes_settle(void)
 {
 #ifdef __x86_64__

@@ -13,79 +13,80 @@
 status_t memory_zeroed(size_t count, size_t size, const char *what, void *out);
 
 /* Resizes the block at *items, a pointer that may be NULL, to the smallest power of two of elements
- * of `size` bytes that is at least `count` (and 1): so a list may grow one by one, and a smaller
- * count than before may shrink it. New elements are not zeroed. `what` names them in the message.
- * Fails with DEVICE (memory), and leaves the block unchanged. */
+ * of `size` bytes that is at least `count` (and 1). So a list may grow one by one, and a smaller
+ * count than before may shrink it. free() frees the block. New elements are not zeroed. `what`
+ * names them in the message. Fails with DEVICE (memory), and leaves the block unchanged. */
 status_t memory_grown(size_t count, size_t size, const char *what, void *items);
 
 /* Makes room for one more element in a list of `count` elements of `size` bytes. `items` points to
- * the pointer to the list (NULL: no elements yet), which may move. The new element is not zeroed,
- * and the caller counts it. The list must have been grown by this function or memory_grown() alone.
- * Costs nothing while the capacity suffices. `what` names the elements in the message. Fails with
- * DEVICE (memory): the list is unchanged. */
+ * the pointer to the list (NULL: no elements yet), which may move; free() frees the list. The new
+ * element is not zeroed, and the caller counts it. Only this function or memory_grown() may have
+ * grown the list before. Costs nothing while the capacity suffices. `what` names the elements in
+ * the message. Fails with DEVICE (memory): the list is unchanged. */
 status_t memory_grow(uint64_t count, size_t size, const char *what, void *items);
 
-/* Allocates `count` elements of `size` bytes in *out, for free(), as memory_zeroed(), but aligned
- * to 64 bytes and not zeroed. Blocks of a page or more are aligned to pages. The size is rounded
- * up, by 1 byte at least, to lines of 64 bytes or, from a page on, to pages. Pages of large blocks
- * are first touched by the thread that first uses them. Large blocks share no page: a processor
- * prefetches beyond a thread's block, and two threads whose blocks meet in one page slow each other
- * down (measured: twice the time of a filter bank's grain). Fails with DEVICE (memory, or the size
- * overflows), and leaves *out unchanged. */
+/* Allocates `count` elements of `size` bytes in *out, for free(). They are aligned to 64 bytes,
+ * from a page on to pages, and not zeroed. The size is rounded up, by 1 byte at least, to lines of
+ * 64 bytes or, from a page on, to pages. `what` names the elements in the message. Fails with
+ * DEVICE (memory, or the size overflows), and leaves *out unchanged.
+ *
+ * Pages of large blocks are first touched by the thread that first uses them. Large blocks share no
+ * page: a processor prefetches beyond a thread's block, and two threads whose blocks meet in one
+ * page slow each other down (measured: twice the time of a filter bank's grain). */
 status_t memory_aligned(size_t count, size_t size, const char *what, void *out);
 
-/* Makes sure that the block to which the pointer at `block` leads (NULL if *room is 0) has room for
- * `count` elements of `size` bytes, aligned as by memory_aligned(); the caller frees it. If *room
- * (elements) is smaller, frees it, allocates another and sets *room; the contents are lost. Else
- * changes nothing. `what` names the elements in the message. Fails with DEVICE (memory): then the
- * pointer is NULL and *room 0. */
+/* Makes sure that a block has room for `count` elements of `size` bytes, aligned as by
+ * memory_aligned(). `block` points to the pointer to the block, which is NULL if *room is 0; free()
+ * frees the block. If *room (elements) is smaller than `count`, frees the block, allocates another
+ * and sets *room: the contents are lost. Else changes nothing. `what` names the elements in the
+ * message. Fails with DEVICE (memory): then the pointer is NULL and *room 0. */
 status_t memory_room(size_t *room, size_t count, size_t size, const char *what, void *block);
 
 /* memory_free_all() of blocks: MEMORY_FREE(all, of, them). */
 #define MEMORY_FREE(...)                                                                           \
     memory_free_all((void *const[]){__VA_ARGS__},                                                  \
                     sizeof((void *const[]){__VA_ARGS__}) / sizeof(void *))
-/* Frees `count` blocks, one after the other, each as free() does, NULL too; the callers' pointers
- * keep their values. */
+/* Frees `count` blocks, one after the other, as free() does, which takes NULL. The callers'
+ * pointers keep their values. */
 void memory_free_all(void *const *blocks, size_t count);
 
-/* Copies `count` runs of `run` bytes, which begin `from_step` and `to_step` bytes apart in source
- * and target. Source and target do not overlap. */
+/* Copies `count` runs of `run` bytes each. The first begins at `from` and `to`, each next one
+ * `from_step` and `to_step` bytes further. Source and target do not overlap, and need no alignment.
+ */
 void copy_runs(const void *from, uint64_t from_step, void *to, uint64_t to_step, uint64_t count,
                uint64_t run);
 
-/* Returns the pointer that is at the address `pointer`, and sets that pointer to NULL: moves the
- * block. */
+/* Returns the pointer that `pointer` points to, and sets that pointer to NULL: moves the block. */
 void *memory_move(void *pointer);
 
 /* Copies `text` (NULL stays NULL); free() returns the copy. Fails with DEVICE (memory), and leaves
  * *out unchanged. */
 status_t memory_text(const char *text, char **out);
-/* Makes a new text, as printf() writes it; free() returns it. Fails with DEVICE (memory), and
- * leaves *out unchanged. */
+/* Makes a new text, formatted as by printf(), without escapes; free() returns it. Fails with DEVICE
+ * (memory), and leaves *out unchanged. */
 status_t memory_format(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Compute *out = a * b, a + b. Return 1; 0 on overflow, with *out modulo 2^64: for sizes that an
- * archive or a user states. */
+/* multiply_u64(), add_u64(): compute *out = a * b, a + b. Return 1; 0 on overflow, with *out modulo
+ * 2^64. For sizes that an archive or a user states. */
 int multiply_u64(uint64_t a, uint64_t b, uint64_t *out) __attribute__((warn_unused_result));
 int add_u64(uint64_t a, uint64_t b, uint64_t *out) __attribute__((warn_unused_result));
 
-/* Returns the greatest common divisor; of a and 0 it is a. */
+/* Returns the greatest common divisor of a and b; if one of them is 0, the other. */
 uint64_t gcd_u64(uint64_t a, uint64_t b);
-/* Returns the least common multiple; 0 on overflow. a, b >= 1. */
+/* Returns the least common multiple of a, b >= 1; 0 if it does not fit 64 bits. */
 uint64_t lcm_u64(uint64_t a, uint64_t b);
 /* Returns the largest power of two that is at most `value` >= 1. */
 uint64_t power_below(uint64_t value);
 /* Returns the lowest digit of *number in a mixed base, *number % base, and divides *number by the
  * base (at least 1), rounding down. */
 uint32_t take_digit(uint64_t *number, uint32_t base);
-/* Compares two doubles that are not NaN, for qsort(). */
+/* Compares two doubles that are not NaN, for qsort(): `left` and `right` point to them. */
 int compare_f64(const void *left, const void *right);
 /* Returns a / b, rounded up; b >= 1. */
 uint64_t ceil_div_u64(uint64_t a, uint64_t b);
-/* compare_u64(): for qsort() and bsearch() over uint64_t. min_u64(), max_u64(): the minimum and the
- * maximum. */
+/* Compares two uint64_t, for qsort() and bsearch(): `left` and `right` point to them. */
 int compare_u64(const void *left, const void *right);
+/* min_u64(), max_u64(): return the smaller and the larger of both. */
 uint64_t min_u64(uint64_t a, uint64_t b);
 uint64_t max_u64(uint64_t a, uint64_t b);
 

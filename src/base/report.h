@@ -23,16 +23,17 @@ typedef enum {
 } status_t;
 
 /* Records the cause of this thread's failure, formatted as display_format() does and cut to 16383
- * bytes, unless this thread has recorded one already. Returns `code` in any case. */
+ * bytes, unless this thread has recorded one already. Returns `code` in any case. Any thread. */
 status_t report_fail(status_t code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Records a cause, formatted as by report_fail(), in the place of that which this thread has
- * recorded, if any: report_cause() may be among its words. Returns `code`. */
+ * recorded, if any: report_cause() may be among its words. Returns `code`. Any thread. */
 status_t report_again(status_t code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Return the recorded cause ("" if there is none), and its status (OK). In the main thread: the
- * earliest of its own and of those handed over. The text is valid until this thread's record
- * changes. */
+/* report_cause(): returns the cause that this thread has recorded, "" if there is none.
+ * report_cause_status(): returns its status, OK if there is none. In the main thread both give the
+ * earliest of its own and of those that helpers handed over. The text is valid until this thread's
+ * record changes. */
 const char *report_cause(void);
 status_t report_cause_status(void);
 
@@ -41,44 +42,49 @@ status_t report_cause_status(void);
 void report_clear(void);
 
 /* Hands a helper thread's failure, if it has one, over to the process: it is forgotten here, and
- * becomes the main thread's. Does nothing in the main thread, which may work beside its helpers. */
+ * becomes the main thread's, unless an earlier one was handed over. Does nothing in the main
+ * thread, which may work beside its helpers. */
 void report_hand_over(void);
 
 /* Replaces everything recorded in this thread, and all that was handed over, by another process's
  * failure; `cause` is copied, at most 16383 bytes. Returns `code`. */
 status_t report_adopt(status_t code, const char *cause);
 
-/* Forgets a failure that only means "not of this kind", in the main thread with those of helper
- * threads, which have all done their work; returns STATUS_OK then, and for OK. DEVICE (no memory)
- * and STOPPED, with their causes, are kept and returned, because then the kind is unknown. */
+/* Forgets a failure that only means "not of this kind", and returns STATUS_OK. Returns DEVICE (no
+ * memory) and STOPPED as they are, and keeps their causes: the kind is unknown then. Returns OK for
+ * OK. In the main thread, causes that helpers handed over are forgotten, too: helpers have all done
+ * their work. */
 status_t report_forgive(status_t st);
-/* Returns whether a call failed (1, else 0); then the cause is forgotten, as by report_clear(). */
+/* Returns 1 if `st`, the status of a call, is not OK, else 0. Forgets the cause of a failure, as
+ * report_clear() does. */
 int report_failed(status_t st);
 /* Begins other work: forgets the recorded cause, those handed over, that a cause was printed
- * (report_claim()), and which warnings were. Call while no helper thread works. */
+ * (report_claim()), and which warnings were. Main thread only, while no helper thread works. */
 void report_next(void);
 
-/* Returns whether the end of this process, or of its present work, is not reported yet, and marks
- * it as reported: report_print() then prints nothing. Any thread. */
+/* Returns 1 at the first call since the process began, or since report_next(); 0 later. The caller
+ * that gets 1 reports the end of this process, or of its present work: report_print() then prints
+ * nothing. Any thread. */
 int report_claim(void);
 
-/* Flushes standard output. A failure is reported by report_flush(). */
+/* Flushes standard output. A failure is kept, and reported by report_flush(). */
 void report_show(void);
 
 /* Flushes standard output. Fails with NO_SPACE (full, over quota, beyond the largest file) or DATA
- * if that fails, or if anything that was printed before is lost; not if a pipe's or terminal's
- * reader has gone. */
+ * if that fails, or if anything that was printed before is lost. A pipe or terminal whose reader
+ * has gone is no failure. */
 status_t report_flush(void);
 
 /* Prints "error: CAUSE" on stderr; "stopped: CAUSE" if the status is STOPPED, "incomplete: CAUSE"
- * if it is HOLES, "error: unknown" without a cause; flushes standard output before. The record
- * stays. Prints nothing in a process that is quiet, or that has printed a cause, or called
- * report_claim(), before. */
+ * if it is HOLES, "error: unknown" without a cause. Flushes standard output before. The record
+ * stays. Prints nothing in a process that is quiet, that has printed a cause before, or in which
+ * report_claim() was called. */
 void report_print(void);
 
 enum report_kind { REPORT_WARNING, REPORT_NOTE, REPORT_LOUD, REPORT_ASSUMED };
 
-/* Returns "warning" (also of REPORT_LOUD), "note", "assumed". */
+/* Returns the static text "note" of REPORT_NOTE, "assumed" of REPORT_ASSUMED, "warning" of the
+ * others. */
 const char *report_word(enum report_kind kind);
 
 /* Prints "warning: ...", "note: ..." or "assumed: ..." (how a contradiction of the input is read)
@@ -98,15 +104,16 @@ void report_say(enum report_kind kind, const char *format, ...)
 int report_is_read(int milliseconds);
 
 /* Sends all warnings and notes to `relay` instead of stderr, from the thread that reports them;
- * NULL ends that. For a process that works for another one and has no terminal. */
+ * NULL ends that. For a process that works for another one and has no terminal. Call while no other
+ * thread reports. */
 void report_relay(void (*relay)(enum report_kind kind, const char *message));
 
 /* Sends copies of printed or relayed warnings and notes also to `copy`, from the thread that
- * reports them; NULL ends that. */
+ * reports them; NULL ends that. Call while no other thread reports. */
 void report_copy(void (*copy)(enum report_kind kind, const char *message));
 
 /* Makes this process quiet (1), or ends that (0): rank 0 reports for all ranks. Loud warnings are
- * printed all the same. */
+ * printed all the same. Call while no other thread reports. */
 void report_quiet(int quiet);
 
 #endif

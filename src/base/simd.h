@@ -10,13 +10,15 @@
 /* Instruction sets, the narrowest first. */
 enum simd_level { SIMD_BASE, SIMD_AVX2, SIMD_AVX512, SIMD_LEVELS };
 
-/* Returns whether this machine and this build have an instruction set. */
+/* Returns whether this machine and this build have an instruction set. SIMD_BASE is always there.
+ */
 int simd_has(enum simd_level level);
-/* Returns the best that this machine and this build have, at most what VOLTMILL_SIMD names (BASE if
- * that is no instruction set; unset or empty: without a limit). */
+/* Returns the widest instruction set that this machine and this build have. The variable
+ * VOLTMILL_SIMD limits it: to the one that it names, to BASE if it names none; unset or empty: no
+ * limit. */
 enum simd_level simd_best(void);
-/* Checks the variable VOLTMILL_SIMD, which may be unset, empty, base, avx2 or avx512. Else fails
- * with DEVICE. */
+/* Checks the variable VOLTMILL_SIMD: unset, empty, base, avx2 or avx512. Fails with DEVICE if it is
+ * anything else. */
 status_t simd_check(void);
 
 /* Defines the function that returns the table of an instruction set; NULL if this machine or this

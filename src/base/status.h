@@ -47,7 +47,8 @@
     }
 SCOPED_END_ANY(free)
 
-/* Frees both blocks of an array of two pointers, for SCOPED. */
+/* Frees both blocks of `two`, an array of two pointers, which may be NULL; for SCOPED. The pointers
+ * keep their values. */
 static inline void free_two(void *two)
 {
     free_at(two);

@@ -18,13 +18,14 @@ static inline struct stream_set stream_range(uint32_t first, uint32_t count)
     return (struct stream_set){first, count, count, count};
 }
 
-/* Returns the number of the stream that is in place i < count of the set. */
+/* Returns the number of the stream that is in place i (from 0, below set->count) of the set. */
 static inline uint32_t stream_set_at(const struct stream_set *set, uint32_t i)
 {
     return set->first + i / set->run * set->stride + i % set->run;
 }
 
-/* Returns the place, from 0 on, of a stream that is in the set; undefined for others. */
+/* Returns the place, from 0 on, of the stream of this number, which is in the set; undefined for
+ * others. */
 static inline uint32_t stream_set_find(const struct stream_set *set, uint32_t stream)
 {
     const uint32_t after = stream - set->first;

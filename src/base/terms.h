@@ -32,9 +32,10 @@ extern const struct sample_type sample_types[SAMPLE_FORMATS];
  */
 #define TERMS_MOST_SCALE_ROWS (1 << 14)
 
-/* sample_bytes(): bytes of a sample of one stream. sample_part_bytes(): bytes from its real to its
- * imaginary part, if these are neighbours (0: the sample has no two parts, or one byte contains
- * both). */
+/* sample_bytes(): returns the bytes of a sample of one stream, both parts if it is complex.
+ * SAMPLE_I4 is complex in any case. sample_part_bytes(): returns the bytes from the real to the
+ * imaginary part. It returns 0 if the sample is real, or one byte contains both parts (SAMPLE_I4).
+ */
 uint32_t sample_bytes(enum sample_format format, int is_complex);
 uint32_t sample_part_bytes(enum sample_format format, int is_complex);
 
@@ -67,7 +68,8 @@ struct number_type {
 #define NUMBER_TYPE_TEXTS                                                                          \
     "i, u or f and the bits, such as i8, u8, i16, i24, i32, f32 or f64; r (real) or c (complex) "  \
     "may precede them, _le or _be follow them: ci16_le"
-/* Reads a type, such as "ci16_le". Returns 1; 0 if the text is none, and *out is then undefined. */
+/* Reads the type of numbers in a file, such as "ci16_le" (NUMBER_TYPE_TEXTS lists them). Returns 1;
+ * 0 if the text is none, and *out is then undefined. */
 int number_type_parse(const char *text, struct number_type *out)
     __attribute__((warn_unused_result));
 
@@ -84,10 +86,10 @@ enum compression {
 
 /* File format of a complete product. */
 enum file_format { FILE_HDF5, FILE_FIL, FILE_PSRFITS };
-/* Returns a format's name as job files spell it. */
+/* Returns a format's name as job files spell it: "hdf5", "fil", "psrfits". The text is static. */
 const char *file_format_name(enum file_format format);
-/* Returns the format by the ending of the name, in lower case: ".fil"; ".fits", ".sf"; else HDF5.
- */
+/* Returns the format by the ending of a file's name: FILE_FIL for ".fil", FILE_PSRFITS for ".fits"
+ * and ".sf", FILE_HDF5 for all others. Endings in capitals are others. */
 enum file_format file_format_of(const char *path);
 
 enum window_kind {
@@ -108,8 +110,8 @@ struct ratio {
     uint32_t num, den;
 };
 
-/* Reads "32/27", not below 1, of numbers from 1 to 10^6; does not reduce it. Returns 1; 0 when it
- * is none, and leaves *out unchanged. */
+/* Reads "32/27": a ratio of at least 1 of whole numbers from 1 to 10^6; does not reduce it. Returns
+ * 1; 0 if the text is none, and leaves *out unchanged. */
 int ratio_parse(const char *text, struct ratio *out) __attribute__((warn_unused_result));
 
 /* Treatment of power with missing samples: NaN below a weight, else optionally divided by its
@@ -199,7 +201,8 @@ enum quantity {
     QUANTITY_PEAKS,
     QUANTITY_VISIBILITIES
 };
-/* Returns the name of a quantity, as in this list. */
+/* Returns the name of a quantity, as in the list at enum quantity: "spectra". The text is static.
+ */
 const char *quantity_name(enum quantity quantity);
 
 /* Combination of the power of two polarisations: separate, their sum, Stokes parameters, or |A|^2,
@@ -235,7 +238,8 @@ struct flagging {
     double sigma;     /* kurtosis beyond it is flagged; 0: it is only stored */
     uint64_t spectra; /* of a cell, which divide those of a dump */
 };
-/* Return names as job files spell them. */
+/* polarisation_name(), stokes_v_name(), feed_name(): return the name of a value of the enum as job
+ * files spell it. The texts are static. */
 const char *polarisation_name(enum polarisation polarisation);
 const char *stokes_v_name(enum stokes_v v);
 const char *feed_name(enum feed feed);
@@ -273,8 +277,9 @@ enum axis {
     AXIS_KINDS
 };
 
-/* Return names as job files and archives spell them; the value is one of its enum.
- * product_quantity(), product_is_filterbank(): return the other columns of PRODUCT_KINDS. */
+/* axis_name() to product_name(): return the name of a value of the enum as job files and archives
+ * spell it; the texts are static. product_quantity(): returns the quantity of the product's rows.
+ * product_is_filterbank(): returns 1 if the product is a filterbank (FBH5), else 0. */
 const char *axis_name(enum axis axis);
 const char *window_name(enum window_kind kind);
 const char *normalise_name(enum normalise normalise);
@@ -287,7 +292,8 @@ const char *filter_method_name(enum filter_method method);
 const char *product_name(enum product_kind kind);
 enum quantity product_quantity(enum product_kind kind);
 int product_is_filterbank(enum product_kind kind);
-/* Finds the kind of a name. Returns 1; 0 if there is none, and leaves *out unchanged. */
+/* Finds the kind of product that has this name, as product_name() gives it. Returns 1; 0 if there
+ * is none, and leaves *out unchanged. */
 int product_kind_named(const char *name, enum product_kind *out)
     __attribute__((warn_unused_result));
 
@@ -314,11 +320,12 @@ extern const char *const polarisation_names[], *const stokes_v_names[], *const f
     " (these also followed by \"high first\"), " PACKINGS_FROM_8(PACKING_TEXT, ", ")
 /* clang-format on */
 
-/* Reads the name of any packing: also "4 bit two's complement high first". Returns 1; 0 if it is
- * none, and *out is then undefined. */
+/* Reads the name of a packing (PACKING_TEXTS lists them), also "4 bit two's complement high first".
+ * Returns 1; 0 if the text is none, and *out is then undefined. */
 int packing_parse(const char *text, struct packing *out) __attribute__((warn_unused_result));
 
-/* Returns the name of a packing of these lists, without the order of its bits. */
+/* Returns the name of a packing that packing_parse() reads, without " high first". The text is
+ * static. */
 const char *packing_name(const struct packing *packing);
 
 #endif

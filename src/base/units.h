@@ -8,23 +8,25 @@
 /* Bytes that suffice for any text of the writers below. */
 enum { UNITS_TEXT = 48 };
 
-/* Write a number with its unit: "1.50 GiB" (two decimals, powers of 1024; below 1 KiB "12 bytes"),
- * "300.19 MHz", "2.05 ms" (up to nine digits; mHz to GHz, ns to s), "12,345,678". Return `text`. */
+/* Write a number with its unit to `text`, and return that. units_bytes_in(): "1.50 GiB", two
+ * decimals, powers of 1024; below 1 KiB "12 bytes". units_hertz_in(): "300.19 MHz", up to nine
+ * digits, mHz to GHz. units_seconds_in(): "2.05 ms", likewise, ns to s. units_count_in():
+ * "12,345,678". */
 const char *units_bytes_in(uint64_t bytes, char text[UNITS_TEXT]);
 const char *units_hertz_in(double hertz, char text[UNITS_TEXT]);
 const char *units_seconds_in(double seconds, char text[UNITS_TEXT]);
 const char *units_count_in(uint64_t count, char text[UNITS_TEXT]);
 
-/* Writes a number with the fewest digits, 15 to 17, that restore it. Returns `text`. */
+/* Writes a number to `text` with the fewest digits, 15 to 17, that restore it. Returns `text`. */
 const char *units_exact_in(double value, char text[UNITS_TEXT]);
 
-/* Writes "12,345,678 samples": the count and `one` if it is 1, else `many`; at most 47 bytes.
- * Returns `text`. */
+/* Writes "12,345,678 samples" to `text`: the count, and `one` if it is 1, else `many`; cut to 47
+ * bytes. Returns `text`. */
 const char *units_amount_in(uint64_t count, const char *one, const char *many,
                             char text[UNITS_TEXT]);
 
-/* Writes "12345678 samples": the count without commas, and `one` if it is 1, else `many`; at most
- * 47 bytes. Returns `text`. */
+/* Writes "12345678 samples" to `text`: the count without commas, and `one` if it is 1, else `many`;
+ * cut to 47 bytes. Returns `text`. */
 const char *units_number_in(uint64_t count, const char *one, const char *many,
                             char text[UNITS_TEXT]);
 
@@ -40,17 +42,18 @@ const char *units_number_in(uint64_t count, const char *one, const char *many,
 #define units_utc(...) units_utc_in(__VA_ARGS__, UNITS_OWN) /* braces do not hold commas */
 #define utc_mjd_text(...) utc_mjd_text_in(__VA_ARGS__, UNITS_OWN)
 
-/* Returns `one` if `count` is 1, else `many`. */
+/* Returns `one` if `count` is 1, else `many`: the pointers themselves. */
 const char *units_plural(uint64_t count, const char *one, const char *many);
 
-/* Reads "1GiB", "1.5 GB", "64k", "1073741824" (a number as strtod() reads it; k or K, M, G, T, P:
- * decimal; Ki, Mi, Gi, Ti, Pi: binary; B optional; blanks before the number or the unit); drops
- * fractions of a byte. Returns 1; 0, and leaves *bytes unchanged, when the text is something else,
- * below 0, or 9 * 10^18 bytes or more. */
+/* Reads a number of bytes: "1GiB", "1.5 GB", "64k", "1073741824". The number is as strtod() reads
+ * it. k or K, M, G, T, P are decimal, Ki, Mi, Gi, Ti, Pi binary; B is optional. Blanks may precede
+ * number and unit. Fractions of a byte are dropped. Returns 1. Returns 0, and leaves *bytes
+ * unchanged, if the text is something else, below 0, or 9 * 10^18 bytes or more. */
 int units_parse_bytes(const char *text, uint64_t *bytes) __attribute__((warn_unused_result));
 
-/* Read a whole number (decimal, up to 2^64 - 1) or a finite real one (as strtod()), at which the
- * text must end; blanks may precede it. Return 1; 0 if it is none, and leave *value unchanged. */
+/* units_parse_u64(): reads a whole number, decimal, up to 2^64 - 1. units_parse_f64(): reads a
+ * finite number as strtod() does. The text must end after it; blanks may precede it. Return 1; 0 if
+ * the text is none, and leave *value unchanged. */
 int units_parse_u64(const char *text, uint64_t *value) __attribute__((warn_unused_result));
 int units_parse_f64(const char *text, double *value) __attribute__((warn_unused_result));
 
@@ -65,17 +68,18 @@ enum units_dimension {
     UNITS_DM /* in pc cm^-3 */
 };
 
-/* Returns name i of the units of a dimension, from 0; NULL after the last. Name 0 is the unit of a
- * number without one. */
+/* Returns name number i, from 0 on, of the units of a dimension; NULL after the last. Name 0 is the
+ * unit of a number without one. The text is static. */
 const char *units_name(enum units_dimension dimension, size_t i);
 
-/* Returns the unit in "10 ms" or "10ms", inside `text`; NULL if the text is no number with letters
- * after it. */
+/* Returns the unit in "10 ms" or "10ms", inside `text`; NULL if the text is not a finite number
+ * with letters after it. */
 const char *units_of(const char *text);
 
-/* Reads "1420.4 MHz" as the double that "1420.4e6" gives, in the dimension's first unit. Returns 1;
- * 0, and leaves *value unchanged, if the text is no finite number with a unit of the dimension: a
- * number without a unit is none, nor one of more than 64 characters. */
+/* Reads a number with a unit of the dimension, "1420.4 MHz", in the dimension's first unit
+ * (units_name()): as the double that "1420.4e6" gives. Returns 1. Returns 0, and leaves *value
+ * unchanged, if the text is anything else: without a unit, not finite, or a number of more than 64
+ * characters. */
 int units_parse_quantity(const char *text, enum units_dimension dimension, double *value)
     __attribute__((warn_unused_result));
 
@@ -86,32 +90,36 @@ struct utc {
     double second;
 };
 
-/* Write and read a time: "2014-06-29T01:39:20.000000" ("2014-06-29", "2014-06-29T01:39", a 'Z' at
- * the end and a blank for the 'T' are read too; 23:59:60 on days that have it). units_utc_in()
- * rounds to microseconds, and returns `text`. units_parse_utc() returns 1; 0 when the text is no
- * such date, or one before 1858, and leaves *utc unchanged. */
+/* Writes a time to `text`, rounded to microseconds: "2014-06-29T01:39:20.000000". Returns `text`.
+ */
 const char *units_utc_in(struct utc utc, char text[UNITS_TEXT]);
+/* Reads a UTC time: "2014-06-29T01:39:20.5", "2014-06-29T01:39" or "2014-06-29". A blank may stand
+ * for the 'T', and a 'Z' at the end. 23:59:60 is read on days that have it. Returns 1; 0 if the
+ * text is no such time, or before the year 1858, and leaves *utc unchanged. */
 int units_parse_utc(const char *text, struct utc *utc) __attribute__((warn_unused_result));
 
-/* utc_add(): utc + seconds, normalised to the seconds that the day has, at most 10^9 days from MJD
- * 0, also for damaged input. utc_difference(): a - b in seconds, including leap seconds. */
+/* Returns `utc` + `seconds`, leap seconds counted, normalised to the seconds that the day has. Days
+ * are limited to 10^9 from MJD 0, also for damaged input. */
 struct utc utc_add(struct utc utc, double seconds);
+/* Returns a - b in seconds, leap seconds counted. */
 double utc_difference(struct utc a, struct utc b);
 
-/* Convert a time to a Modified Julian Day, day + second / 86400, so that a leap second has the
- * number of the second after it, as usual. utc_mjd(): the nearest double, accurate to 0.6 us.
- * utc_mjd_text_in(): writes 15 decimals, which are as accurate as day and second, and returns
- * `text`. utc_of_mjd(): the inverse. utc_of_unix(): the time of seconds since 1970 without leap
- * seconds, as Unix has them. Days are limited to 10^9 from MJD 0 (Unix: from 1970). */
+/* utc_mjd(): returns a time as Modified Julian Day, day + second / 86400: the nearest double,
+ * accurate to 0.6 us. utc_mjd_text_in(): writes it to `text` with 15 decimals, as accurate as day
+ * and second, and returns `text`. A leap second has the number of the second after it, as usual. */
 double utc_mjd(struct utc utc);
 const char *utc_mjd_text_in(struct utc utc, char text[UNITS_TEXT]);
+/* utc_of_mjd(): returns the time of a Modified Julian Day. utc_of_unix(): returns the time of
+ * seconds since 1970-01-01 without leap seconds, as Unix counts them. Days are limited to 10^9 from
+ * MJD 0 (Unix: from 1970), also for damaged input. */
 struct utc utc_of_mjd(double mjd);
 struct utc utc_of_unix(double seconds);
 
-/* Return the seconds that the day has: 86,401 when it ends with a leap second, 23:59:60; leap
- * seconds between 1972 and the beginning of the day. Days of which the table does not know have
- * none. */
+/* Returns the seconds that the day of this MJD has: 86401 if it ends with a leap second, 23:59:60,
+ * else 86400. Days that the table does not know have none. */
 int leap_day_seconds(int32_t mjd_day);
+/* Returns the leap seconds between 1972 and the beginning of the day of this MJD, as far as the
+ * table knows them. */
 int leap_seconds_before(int32_t mjd_day);
 
 /* Coherent dedispersion of voltages: its DM (pc cm^-3), its constant (s MHz^2 pc^-1 cm^3; 0: none),
