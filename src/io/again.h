@@ -7,13 +7,14 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Read and write all of `bytes` bytes, however often it takes, also after signals. Return 1; 0
- * after an error (errno), or at the end of the file: some bytes may be done then. */
+/* again_read(), again_write(): read and write all of `bytes` bytes at the file's position, however
+ * often it takes, also after signals. Return 1. Return 0 after an error, with errno, or at the end
+ * of the file (errno is unchanged): some bytes may be done then. */
 int again_read(int fd, void *data, size_t bytes);
 int again_write(int fd, const void *data, size_t bytes);
 
-/* As the C library's functions without __wrap_, with the same arguments and results; but a call
- * that a signal interrupts is repeated: they never fail with EINTR. */
+/* The C library's functions of these names without __wrap_, with the same arguments, results and
+ * errno. A call that a signal interrupts is repeated, so none fails with EINTR. */
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_openat(int folder, const char *path, int flags, ...);
 int __wrap_stat(const char *path, struct stat *out);
@@ -24,7 +25,7 @@ int __wrap_fdatasync(int fd);
 int __wrap_ftruncate(int fd, off_t bytes);
 int __wrap_sync_file_range(int fd, off_t offset, off_t bytes, unsigned flags);
 
-/* The C library's own functions, by the names that the linker gives them. */
+/* The C library's own functions of these names without __real_, as the linker names them. */
 int __real_open(const char *path, int flags, ...);
 int __real_openat(int folder, const char *path, int flags, ...);
 int __real_stat(const char *path, struct stat *out);

@@ -39,57 +39,62 @@ struct description {
 extern const char apart_word[];
 
 /* Runs in a spawned child, with main()'s arguments (apart_word, the parent's process id): opens
- * files for its parent, of these `count` kinds. Never returns. */
+ * files for its parent, of `kinds` [count]. Ends the process when the parent closes the connection,
+ * or after a request that failed. Never returns. */
 _Noreturn void apart_serve(int argc, char **argv, const struct description *const *kinds,
                            size_t count);
 
-/* From now on this process uses children that know these `count` kinds, which must outlive it.
- * `argv` is main()'s: a forked child overwrites it with its own name. Starts none yet. */
+/* Lets this process open files by children from now on, which know `kinds` [count]; these must
+ * outlive the process. `argv` is main()'s: a forked child overwrites it with its own name. Starts
+ * no child yet. Main thread only. */
 void apart_begin(char **argv, const struct description *const *kinds, size_t count);
 
 /* Forks the first child, for a process that will soon need one. Call after apart_begin(), before
- * MPI and threads begin; without the former, or with threads, does nothing. A failure is harmless:
- * the child is spawned at the first request. */
+ * MPI and threads begin. Does nothing without apart_begin(), or if there are threads. A failure is
+ * harmless: the child is spawned at the first request. Main thread only. */
 void apart_fork(void);
 
-/* Sets how long a child may take from one object (apart_at()) to the next, in seconds: default
- * CLOCK_STALL; 0: no limit. */
+/* Sets how many seconds a child may take from one object (apart_at()) to the next. Default:
+ * CLOCK_STALL; 0: no limit. Main thread only. */
 void apart_limit(double seconds);
 
-/* Sets a function that is called regularly while a child is awaited: it returns whether this
- * process shall stop (not 0: the request fails with STOPPED). NULL: never. */
+/* Sets a function that is called regularly while a child is awaited. If it returns another number
+ * than 0, the request fails with STOPPED. NULL: none. Main thread only. */
 void apart_stops(int (*is_stopped)(void));
 
-/* Returns whether the last request failed because a child took longer than apart_limit() says. */
+/* Returns 1 if the last request failed because a child took longer than apart_limit() says, else 0.
+ * Main thread only. */
 int apart_was_late(void);
 
-/* Opens and describes a file: by a child if this process uses children, else here. `out` points to
- * a pointer to the struct of this kind, for pack_destroy(): NULL if there is nothing to say, and
- * after a failure. Fails as open() did. If the child crashed, was killed or took longer than
- * apart_limit(), fails with DATA, naming the file and the object that it was reading. Fails with
- * DEVICE if there can be no child, or without memory; with STOPPED if apart_stops()'s function says
- * so. What the child printed and warned of is printed here. */
+/* Opens and describes a file: by a child if this process uses children (apart_begin()), else here.
+ * `out` points to a pointer, which becomes the struct of this kind, for pack_destroy(); NULL if
+ * there is nothing to say, and after a failure. The child's output and warnings are printed here.
+ * Fails as the kind's open() does. Fails with DATA, naming file and object, if the child crashed,
+ * was killed or took longer than apart_limit(); with DEVICE: no child can be started, no memory;
+ * with STOPPED (apart_stops()). Main thread only. */
 status_t apart_describe(const struct description *kind, const struct apart_request *request,
                         void *out);
 
-/* Opens a file in a child only, as a trial before this process opens it itself; for kinds without a
- * type. Without children (apart_begin()) it does nothing. Fails as the kind's open() did, with DATA
- * if the child crashed or took too long, with DEVICE (no child, memory), STOPPED: as
- * apart_describe(). */
+/* Opens a file in a child, as a trial before this process opens it itself; for kinds without a
+ * type. Does nothing in a process without children (apart_begin()). Fails as the kind's open()
+ * does; with DATA, naming file and object, if the child crashed, was killed or took longer than
+ * apart_limit(); with DEVICE: no child can be started, no memory; with STOPPED (apart_stops()).
+ * Main thread only. */
 status_t apart_try(const struct description *kind, const struct apart_request *request);
 
-/* Begins another child, which opens this beside this process, and then ends; its output, messages
- * and failure are ignored, and a cause that the main thread has recorded is forgotten. There are
- * four at most at once, of which apart_look() notices the end; they die with this process. `more`
- * has at most 64 KiB. Does nothing without children (apart_begin()), or while there are four. */
+/* Begins another child, which opens this beside this process, and then ends; request->more has at
+ * most 64 KiB. The child's output, messages and failure are ignored. A cause that the main thread
+ * has recorded is forgotten. At most four such children run at once; apart_look() notices their
+ * end, and they die with this process. Does nothing without children (apart_begin()), while four
+ * run, or if none can be started. Main thread only. */
 void apart_begin_help(const struct description *kind, const struct apart_request *request);
 
-/* Handles a child that died while idle (for lack of memory), and those of apart_begin_help() that
- * have ended; waits for nothing. Call regularly. */
+/* Collects children that have ended: one that died while idle (for lack of memory), and those of
+ * apart_begin_help(). Waits for nothing. Call regularly. Main thread only. */
 void apart_look(void);
 
-/* Reports the object that a child reads next, "FILE: OBJECT", at most 2047 bytes; costs no system
- * call. No effect elsewhere. */
+/* Reports the object that a child reads next, "FILE: OBJECT" (printf-like), cut to 2047 bytes;
+ * costs no system call. Does nothing in a process that is no child. One thread at a time. */
 void apart_at(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

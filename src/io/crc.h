@@ -12,20 +12,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* crc_of(): returns the CRC-32 of `bytes` bytes (perhaps 0). crc_more(): the same, of the bytes
- * before, whose CRC is `crc` (0: there are none), and of these. */
+/* crc_of(): returns the CRC-32 of `data` [bytes], perhaps 0 bytes. crc_more(): returns the CRC-32
+ * of the bytes before, whose CRC-32 is `crc` (0: there are none), and of `data` [bytes] after them.
+ */
 uint32_t crc_of(const void *data, size_t bytes);
 uint32_t crc_more(uint32_t crc, const void *data, size_t bytes);
 
-/* Returns the linear part of a piece of `bytes` bytes. */
+/* Returns the linear part of the CRC-32 of `data` [bytes]: without the inversions at both ends. */
 uint32_t crc_part(const void *data, size_t bytes);
 
 /* crc_power(): returns x^(8 bytes) modulo the CRC's polynomial. crc_times(): returns the product of
- * a part and such a power, modulo it. */
+ * `part` (crc_part()) and such a power, modulo it: the part of the same bytes with `bytes` zero
+ * bytes after them. */
 uint32_t crc_power(uint64_t bytes);
 uint32_t crc_times(uint32_t part, uint32_t power);
 
-/* Returns the CRC-32 of `bytes` bytes whose linear part is `part`. */
+/* Returns the CRC-32 of `bytes` bytes of which crc_part(), or the exclusive or of all their shares,
+ * is `part`. */
 uint32_t crc_whole(uint32_t part, uint64_t bytes);
 
 #endif

@@ -14,7 +14,7 @@ typedef struct mapping mapping_t;
 /* Maps `bytes` >= 1 bytes, from byte `offset` on, of a file that is open for reading, and brings
  * them into memory; `fd` may be closed then. For mapping_close(). Returns NULL if they cannot be
  * mapped (a file system of other machines, the file ends before or is unreadable, 64 mappings are
- * open, ...): the caller then reads them. Any thread. */
+ * open, ...): the caller then reads them. Records no failure. Any thread. */
 mapping_t *mapping_open(int fd, uint64_t offset, uint64_t bytes);
 
 /* Strips of the range that is mapped: `count` of `bytes` bytes each, the first one `first` bytes
@@ -24,8 +24,9 @@ mapping_t *mapping_open(int fd, uint64_t offset, uint64_t bytes);
 struct mapping_strips {
     uint64_t first, bytes, step, count;
 };
-/* Maps `bytes` bytes, from byte `offset` on, as mapping_open(), of which only strips are wanted,
- * and brings these into memory; NULL also if strips are several of which one is not in memory. Any
+/* Maps `bytes` >= 1 bytes, from byte `offset` on, of an open file, as mapping_open(), of which only
+ * `strips` are wanted, and brings these into memory. For mapping_close(). Returns NULL as
+ * mapping_open() does, and also if there are several strips of which one is not in memory. Any
  * thread. */
 mapping_t *mapping_open_strips(int fd, uint64_t offset, uint64_t bytes,
                                const struct mapping_strips *strips);
@@ -37,12 +38,12 @@ void mapping_close(mapping_t *mapping);
  * process, which took 0.3 ms of 16 threads that worked (measured). Any thread. */
 void mapping_drop_unused(void);
 
-/* Returns the address of the byte at `offset`, which need not be aligned; valid until
- * mapping_close(). */
+/* Returns the address of the byte at the mapping's `offset`, which need not be aligned; valid until
+ * mapping_close(). Any thread. */
 const void *mapping_data(const mapping_t *mapping);
 
-/* Returns whether bytes that were read since mapping_open() were missing, because the file was
- * truncated. */
+/* Returns 1 if bytes that were read since mapping_open() were missing, because the file was
+ * truncated: they read as zeros. Else 0. Any thread. */
 int mapping_is_cut(const mapping_t *mapping);
 
 #endif

@@ -17,20 +17,21 @@ struct unpack {
 
 enum { UNPACK_NO_MEMORY = 2 };
 
-/* Appends a number in 8 bytes. Fails with DEVICE (memory). */
+/* Appends a number in 8 bytes, which unpack_u64() restores. Fails with DEVICE (memory): as
+ * text_add(), the status stays in out->status. */
 status_t pack_u64(struct text *out, uint64_t value);
 /* Appends a text, which unpack_text() restores; NULL is restored as NULL. Fails with DEVICE
- * (memory). */
+ * (memory): part of it may be appended, and the status stays in out->status. */
 status_t pack_text(struct text *out, const char *value);
 
-/* Returns the number that pack_u64() packed; 0 past the end, or after a failure: in->failed is set
- * then. */
+/* Returns the next number, which pack_u64() packed. Past the end, or after a failure, returns 0 and
+ * sets in->failed. */
 uint64_t unpack_u64(struct unpack *in);
-/* Unpacks `bytes` bytes into `out`; zeros if there are fewer, or after a failure: in->failed is set
- * then. */
+/* Unpacks the next `bytes` bytes into `out`. If there are fewer, or after a failure, sets `out` to
+ * zeros, and sets in->failed. */
 void unpack_bytes(struct unpack *in, void *out, size_t bytes);
-/* Returns a new text for free(); NULL if NULL was packed; NULL, and sets in->failed, past the end,
- * without memory, or after a failure. */
+/* Returns the next text, which pack_text() packed, for free(); NULL if NULL was packed. Past the
+ * end, without memory, or after a failure, returns NULL and sets in->failed. */
 char *unpack_text(struct unpack *in);
 
 /* The fields of a struct as a table, by which they are packed and unpacked in its order: texts,
@@ -99,30 +100,37 @@ struct pack_type {
 /* Items of lists: a text; a number of 8 bytes; two of them. */
 extern const struct pack_type pack_texts, pack_numbers, pack_pairs;
 
-/* Appends the fields of the struct `from`, those of the table in its order. Fails with DEVICE
- * (memory). */
+/* Appends those fields of the struct `from` that the table `fields` [count] lists, in its order.
+ * Fails with DEVICE (memory): some may be appended, and the status stays in out->status. */
 status_t pack_fields(struct text *out, const void *from, const struct pack_field *fields,
                      size_t count);
-/* Unpack into a struct that was zeroed, and pack one, by its table or type. Failures of unpacking
- * are recorded in in->failed (unpack_check()). The caller frees what the struct then points to
- * (pack_free()), also after one. pack_struct() fails with DEVICE (memory). */
+/* unpack_fields(): unpacks the fields that the table `fields` [count] lists into `to`, a struct
+ * that was zeroed. unpack_struct(): unpacks a struct by its type, likewise. Failures are recorded
+ * in in->failed (unpack_check()); the other fields are zeros then. The caller frees what the struct
+ * then points to (pack_free()), also after a failure. */
 void unpack_fields(struct unpack *in, void *to, const struct pack_field *fields, size_t count);
+/* Appends a struct by its type, which unpack_struct() restores. Fails with DEVICE (memory): some
+ * may be appended, and the status stays in out->status. */
 status_t pack_struct(struct text *out, const void *from, const struct pack_type *type);
+/* Unpacks a struct by its type into `to`, which was zeroed. Failures are recorded in in->failed
+ * (unpack_check()); the other fields are zeros then. The caller frees what the struct then points
+ * to (pack_free()), also after a failure. */
 void unpack_struct(struct unpack *in, void *to, const struct pack_type *type);
-/* Makes a new struct of this type, called `what` in messages, for pack_destroy(); `out` points to a
- * pointer to it, which a failure leaves unchanged. Fails with DATA (bytes are missing, or values
- * wrong), DEVICE (memory). */
+/* Makes a new struct of this type, called `what` in messages, and unpacks it. `out` points to a
+ * pointer, which becomes the struct's, for pack_destroy(). Fails with DATA (bytes are missing, or
+ * values wrong), DEVICE (memory): that pointer is unchanged. */
 status_t unpack_new(struct unpack *in, const struct pack_type *type, const char *what, void *out);
-/* Frees all that the struct points to by its type, and makes those pointers NULL; the struct itself
- * and counts stay. */
+/* Frees all that the struct at `at` points to by its type, and makes those pointers NULL. The
+ * struct itself and its counts stay. */
 void pack_free(void *at, const struct pack_type *type);
-/* Frees a list of `count` structs of a type, and all that they point to; takes NULL. */
+/* Frees `items`, a list of `count` structs of a type, and all that they point to; takes NULL. */
 void pack_free_list(void *items, uint64_t count, const struct pack_type *type);
-/* Frees a struct, as pack_free() frees all that it points to, and itself; takes NULL. */
+/* Frees the struct at `at`, and all that it points to by its type; takes NULL. */
 void pack_destroy(void *at, const struct pack_type *type);
 
-/* Checks the reader at the end: fails with DEVICE if there was no memory for a text or a list, with
- * DATA if bytes were missing or values wrong. `what` names the message; bytes may be left. */
+/* Checks a reader at its end. Fails with DEVICE if there was no memory for a text or a list, with
+ * DATA if bytes were missing or values wrong. `what` names the message. Bytes that are left are no
+ * failure. */
 status_t unpack_check(const struct unpack *in, const char *what);
 
 #endif

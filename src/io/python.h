@@ -8,15 +8,16 @@
 
 #include <sys/types.h>
 
-/* Runs `python3 -I` with a command of the module and its arguments (up to NULL, at most 63; further
- * ones are dropped), waits for its end, and appends its standard output to *out, also if it fails.
- * Lines on its standard error ("note: ...") are notes if it succeeds. If it fails, the last one
- * ("error: ...") is the cause, and its exit status the status if that is USAGE, NO_SPACE, DATA or
- * DEVICE. Fails with DEVICE if Python, the module or a package is not installed (says which one to
- * install), if it crashes or ends with another status, or without memory or descriptors. */
+/* Runs `python3 -I` with a command of the module and its `arguments` (up to NULL, at most 63;
+ * further ones are dropped), and waits for its end. Appends its standard output to *out, also if it
+ * fails. If it succeeds, lines on its standard error ("note: ...") are printed as notes. If it
+ * fails, the last one ("error: ...") is the cause, and its exit status the status if that is USAGE,
+ * NO_SPACE, DATA or DEVICE. Fails with DEVICE if Python, the module or a package is not installed
+ * (says which one to install), if it crashes or ends with another status, or without memory or
+ * descriptors. */
 status_t python_run(const char *command, const char *const *arguments, struct text *out);
 
-/* Returns the interpreter, $VOLTMILL_PYTHON or /usr/bin/python3, for messages. */
+/* Returns the interpreter, $VOLTMILL_PYTHON or /usr/bin/python3, for messages; not for free(). */
 const char *python_program(void);
 
 /* Starts the interpreter on `code`, with the module's folder and `arguments` (up to NULL, at most
