@@ -1,5 +1,6 @@
 /* All links and objects below the root of a file. HDF5's own walks look up the whole path of every
- * object again for each step: groups in groups take the cube of their depth. Main thread only. */
+ * object again for each step: groups in groups take the cube of their depth. One thread at a time.
+ */
 #ifndef VOLTMILL_IO_HDF5_H5_WALK_H
 #define VOLTMILL_IO_HDF5_H5_WALK_H
 
@@ -20,9 +21,10 @@ struct h5_found {
  * *found lasts as long as the call. *is_enough = 1 ends the walk. */
 typedef status_t (*h5_visitor)(const struct h5_found *found, void *context, int *is_enough);
 
-/* Walks through the file to which the object `file` belongs, until the visitor says that it is
- * enough. Links that only name a path (soft, external) are not followed. `where` names the file in
- * messages. Fails with DATA (unreadable), DEVICE (memory), or as the visitor does, at once. */
+/* Walks through the file to which the open object `file` belongs, and calls visitor(found, context,
+ * is_enough) for the root and for each link, until that sets *is_enough. Links that only name a
+ * path (soft, external) are not followed. `where` names the file in messages. Fails with DATA
+ * (unreadable), DEVICE (memory), or as the visitor does, at once. One thread at a time (HDF5). */
 status_t h5_walk(hid_t file, const char *where, h5_visitor visitor, void *context);
 
 #endif
