@@ -27,26 +27,27 @@ struct about {
 };
 
 /* Reads attributes of the root of `path`, of `dataset` in it (NULL: the root alone) and of the
- * groups on its way: texts of up to 1024 bytes and up to ABOUT_NUMBERS numbers, the first 256
- * attributes; not those by which products and native archives are read. Finds none in a file that
- * is not HDF5. Start from {0}; about_free() in any case, which leaves {0}. Warns of a truncated
+ * groups on its way. Takes texts of up to 1024 bytes and up to ABOUT_NUMBERS numbers, of the first
+ * 256 attributes; not those by which products, filterbanks and native archives are read. Finds none
+ * in a file that is not HDF5. *out is {0} before; about_free() in any case. Warns of a truncated
  * file. Uses HDF5, in this process: call it apart (io/apart.h). Fails with DATA (missing,
- * unreadable), DEVICE (memory, descriptors). */
+ * unreadable), DEVICE (memory, descriptors). Main thread only (HDF5). */
 status_t about_read(const char *path, const char *dataset, struct about *out);
+/* Frees the list, and leaves {0}. */
 void about_free(struct about *about);
 
 /* Returns "contains complex spectra" and the like, by the names of the open file's datasets; "is
- * HDF5, but not a product" if none is known. The text is static. */
+ * HDF5, but not a product" if none is known. The text is static. Main thread only (HDF5). */
 const char *holds_what(hid_t file);
 
 /* Appends the paths of the datasets of an open file, "/a, /b/c", to `out`, which is empty before;
- * after some 300 characters ", ...".
- * `path` is for messages. Fails with DATA (unreadable), DEVICE (memory). */
+ * after some 300 bytes ", ...". `path` is for messages. Fails with DATA (unreadable), DEVICE
+ * (memory); `out` may have some paths then. Main thread only (HDF5). */
 status_t holds_names(hid_t file, const char *path, struct text *out);
 
 /* Appends a line for each dataset of the file at `path`: its name, extents, type and filters. Warns
  * of a truncated file. Uses HDF5, in this process. Fails with DATA (missing, unreadable, not HDF5),
- * DEVICE (memory, descriptors). */
+ * DEVICE (memory, descriptors); `out` may have some lines then. Main thread only (HDF5). */
 status_t holds_describe(const char *path, struct text *out);
 
 #endif

@@ -230,8 +230,8 @@ struct archive {
 };
 
 /* Creates an archive of one part at `path` (copied), which a format then fills in: scale is 1,
- * count[] of every axis 1, all else zero. The caller destroys *out (before: NULL) in any case.
- * Fails with DEVICE (memory). */
+ * count[] of every axis 1, all else zero. The caller calls archive_destroy(*out), NULL before, in
+ * any case. Fails with DEVICE (memory). */
 status_t archive_create(const char *path, struct archive **out);
 
 /* Types by which an archive is packed (io/pack.h), to be sent from the process that opened the
@@ -245,71 +245,73 @@ SCOPED_END(archive_destroy, struct archive *)
 enum { STREAM_AXES = 4 };
 extern const enum axis archive_stream_axes[STREAM_AXES];
 
-/* Writes the indices of one selected stream (0 <= stream < nstreams) along each axis, as stored in
- * the archive; 0 along axes that are no stream axes. */
+/* Writes the index of one selected stream (from 0, below nstreams) along each axis, as stored in
+ * the archive, to index[]; 0 along axes that are no stream axes. */
 void archive_stream_index(const struct archive *archive, uint32_t stream,
                           uint64_t index[AXIS_KINDS]);
 
-/* Returns the number of a selected stream (< nstreams) among all streams of the archive, selected
- * or not, as in struct archive_gap. */
+/* Returns the number of a selected stream (from 0, below nstreams) among all streams of the
+ * archive, selected or not, as in struct archive_gap. */
 uint64_t archive_stream_number(const struct archive *archive, uint32_t stream);
 
-/* Returns, for coarse channel `index` (of the archive) that a filter bank made, the number of the
- * channel that the bank divided; 0 without a bank. */
+/* Returns the number, from 0 on, of the channel that a filter bank divided into coarse channel
+ * `index` (of the archive, from 0) and others; 0 if the samples are not of our filter bank. */
 uint64_t archive_bank_group(const struct archive *archive, uint64_t index);
 
-/* Sizes of one part. archive_blocks(): returns the product of the sizes of the dimensions before
- * (slower than) the first of time. archive_outermost(): returns the indices of the dataset's
- * outermost dimension (of time: samples of one file). archive_in_file(): returns the indices of an
- * axis, 1 if the dataset does not have it. archive_stack_of(): returns the place in the stack of
- * parts of the real (`imaginary` 0) or imaginary (1) numbers of a stream with these indices; parts
- * that only follow each other in time are at place 0. */
+/* Sizes of one part's dataset. archive_blocks(): returns the product of the sizes of the dimensions
+ * that are slower than the first of time. archive_outermost(): returns the size of the dataset's
+ * outermost dimension (of time: samples of one file). archive_in_file(): returns the size of an
+ * axis, 1 if the dataset does not have it. */
 uint64_t archive_blocks(const struct archive *archive);
 uint64_t archive_outermost(const struct archive *archive);
 uint64_t archive_in_file(const struct archive *archive, enum axis axis);
+/* Returns the place, from 0 on, in the stack of parts of the real (`imaginary` 0) or imaginary (1)
+ * numbers of a stream with these indices along the axes. Parts that only follow each other in time
+ * are at place 0. */
 uint64_t archive_stack_of(const struct archive *archive, const uint64_t index[AXIS_KINDS],
                           int imaginary);
 /* Returns the index of the first part at place `stack` that ends after this sample of the
- * observation; if none does, that of the first part at a later place, or nparts. */
+ * observation. If none does, returns that of the first part at a later place, or nparts. */
 uint32_t archive_part_at(const struct archive *archive, uint64_t stack, uint64_t sample);
 
 /* Returns the index of the first run of the part that ends after this sample of the part; nruns if
  * there is none. */
 uint32_t archive_run_at(const struct archive_part *part, uint64_t sample);
 
-/* Sorts `count` gaps by stream, then by the first sample; NULL if there are none. */
+/* Sorts `gaps` [count], NULL if count is 0, by stream, then by the first sample. */
 void archive_gaps_sort(struct archive_gap *gaps, size_t count);
-/* Appends a gap of all streams, `count` samples from sample `first` of the observation on, which
- * must not begin before the end of those before. Fails with DEVICE (memory), and adds none. */
+/* Appends a gap of all streams: `count` samples from sample `first` of the observation on. It must
+ * not begin before the end of those before. Fails with DEVICE (memory), and adds none. */
 status_t archive_add_gap(struct archive *archive, uint64_t first, uint64_t count);
-/* Returns the index of the first gap of all streams that ends after this sample of the observation;
- * ngaps if there is none. */
+/* Returns the index, in losses.gaps, of the first gap of all streams that ends after this sample of
+ * the observation; losses.ngaps if there is none. */
 size_t archive_gap_after(const struct archive *archive, uint64_t sample);
-/* Returns the index of the first gap of the stream of this `number` (archive_stream_number()) that
- * ends after this sample; if there is none, that of the first gap of a later stream, or
- * nstream_gaps. */
+/* Returns the index, in losses.stream_gaps, of the first gap of the stream of this `number`
+ * (archive_stream_number()) that ends after this sample of the observation. If there is none,
+ * returns that of the first gap of a later stream, or losses.nstream_gaps. */
 size_t archive_stream_gap_after(const struct archive *archive, uint64_t number, uint64_t sample);
 /* Returns how many of `count` samples, from sample `first` of the observation on, are in gaps of
  * all streams. */
 uint64_t archive_gap_in(const struct archive *archive, uint64_t first, uint64_t count);
-/* Returns how many of `count` samples from `first` on a selected stream lacks, in gaps of all
- * streams or its own, or where its part has no samples. */
+/* Returns how many of `count` samples, from sample `first` of the observation on, a selected stream
+ * lacks: in gaps of all streams or its own, or where its part has no samples. */
 uint64_t archive_gap_of(const struct archive *archive, uint32_t stream, uint64_t first,
                         uint64_t count);
-/* Finds the first samples at or after `at` and before `end` that the selected stream lacks, and
- * that are contiguous: *first, *count (not beyond `end`). Returns 1; 0 if there are none: then
- * *count is 0, *first unchanged. */
+/* Finds the first samples of the observation at or after `at` and before `end` that the selected
+ * stream lacks, as archive_gap_of() counts them. Sets *first and *count to those that follow each
+ * other, not beyond `end`. Returns 1; 0 if there are none: then *count is 0, *first unchanged. */
 int archive_next_gap(const struct archive *archive, uint32_t stream, uint64_t at, uint64_t end,
                      uint64_t *first, uint64_t *count);
-/* Returns whether all streams, selected or not, lack the same samples, which are in losses.gaps. */
+/* Returns 1 if all streams, selected or not, lack the same samples, which are in losses.gaps; else
+ * 0. */
 int archive_gaps_are_common(const struct archive *archive);
 /* Returns the share of sample `at` of the observation that is lost of this selected stream, in 1 /
- * LOST_WHOLE; 0: none, or no part has the sample. *next: the first sample after it for which that
- * may differ; UINT64_MAX: none does. */
+ * LOST_WHOLE; 0: none, or no part has the sample. Sets *next to the first sample after it for which
+ * that may differ; UINT64_MAX: none does. */
 uint32_t archive_partial_at(const struct archive *archive, uint32_t stream, uint64_t at,
                             uint64_t *next);
-/* Returns whether two selected streams are in the same files: they lack the same packets (struct
- * archive_partial), but each may have gaps of its own. */
+/* Returns 1 if two selected streams are in the same files, else 0. Such streams lack the same
+ * packets (struct archive_partial), but each may have gaps of its own. */
 int archive_are_together(const struct archive *archive, uint32_t one, uint32_t other);
 /* Returns the number of samples of the selected range that lack packets (struct archive_partial):
  * the sum over all files, whichever streams are selected; 0 if losses.is_made. */
@@ -317,38 +319,40 @@ uint64_t archive_count_partial(const struct archive *archive);
 /* Warns of the samples of archive_count_partial(), if there are any, when `file`, a file of
  * voltages, is made: it has no weights. */
 void archive_warn_unweighed(const struct archive *archive, const char *file);
-/* Returns how many of `count` samples from `first` on are missing, as archive_gap_of() has them, of
- * these selected streams, added up over them. */
+/* Returns how many of `count` samples, from sample `first` of the observation on, these selected
+ * streams lack, as archive_gap_of() counts them: the sum over the streams. */
 uint64_t archive_gap_of_streams(const struct archive *archive, struct stream_set streams,
                                 uint64_t first, uint64_t count);
-/* Returns the missing samples among the first `used` selected ones (from archive->first_sample on),
- * added up over all selected streams. */
+/* Returns how many of the first `used` selected samples (from archive->first_sample on) are
+ * missing: the sum over all selected streams. */
 uint64_t archive_gap_samples(const struct archive *archive, uint64_t used);
 
 /* Returns the bits of a piece of a part with `steps` time steps of all its streams, as they are
- * stored; 0: they are too many for 64 bits. */
+ * stored; 0: they do not fit 64 bits. */
 uint64_t archive_piece_bits(const struct archive *archive, uint64_t steps);
 
-/* Appends a run as this one, in the file at `path`, which is copied (run->path is ignored). Fails
- * with DEVICE (memory): the part may have the run without `path` then. */
+/* Appends a copy of `run`, in the file at `path`, which is copied (run->path is ignored), to a
+ * part. Fails with DEVICE (memory): the part may have the run without `path` then. */
 status_t archive_add_run(struct archive_part *part, const char *path,
                          const struct archive_run *run);
 /* Frees the extents of a part: it has none then. */
 void archive_drop_extents(struct archive_part *part);
 
-/* Settles how the bytes of each part are reached, once, when all else is known: sets `reach` and,
- * of extents, which are freed, `runs` of parts, and stored.is_as_read and plain_bytes. Fails with
- * DATA: extents that do not contain all samples; with DEVICE (memory). */
+/* Settles how the bytes of each part are reached, once, when all else is known: sets `reach` of
+ * parts, stored.is_as_read and stored.plain_bytes. Makes `runs` of extents, which are freed. Fails
+ * with DATA: extents that do not contain all samples; with DEVICE (memory). The archive is half
+ * settled then. */
 status_t archive_settle_reach(struct archive *archive);
 
-/* Returns the byte that, repeated, is zero volts: 0x88 for nibbles with offset, else 0. */
+/* Returns the byte (0 to 255) that, repeated, is zero volts: 0x88 for nibbles with offset, else 0.
+ */
 int archive_zero_byte(const struct archive *archive);
 
 /* Checks that no file has changed since the archive was opened. Fails with DATA, naming the first
  * that did, or is missing. */
 status_t archive_check_unchanged(const struct archive *archive);
 
-/* Returns the bandwidth of one coarse channel, Hz: the sample rate if complex, half of it if
+/* Returns the bandwidth of one coarse channel in Hz: the sample rate if complex, half of it if
  * real. */
 double archive_chan_width_hz(const struct archive *archive);
 
@@ -357,27 +361,28 @@ double archive_chan_width_hz(const struct archive *archive);
  * for free(); NULL: none. `info`, `plan` and `run` print them, products keep them (/provenance,
  * attribute assumed). */
 
-/* Adds the assumption (printf-like, at most 599 bytes of it, newlines become '?') to *assumed if
- * `is_so`, unless it is there already. *assumed, NULL at first, is for free(). Fails with DEVICE
- * (memory), and leaves it unchanged. assume(): adds it always; assume_unless(): if `is_known` is 0.
- */
+/* Adds an assumption about an input to *assumed, a line each, if `is_so` is not 0. *assumed, NULL
+ * at first, is for free(). The printf-like text is cut to 599 bytes, its newlines become '?', and
+ * one that is there already is not added. Fails with DEVICE (memory), and leaves *assumed
+ * unchanged. assume(): adds it always; assume_unless(): if `is_known` is 0. */
 status_t assume_if(int is_so, char **assumed, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 #define assume(...) assume_if(1, __VA_ARGS__)
 #define assume_unless(is_known, ...) assume_if(!(is_known), __VA_ARGS__)
 
-/* Adds the assumptions `more` (lines; may be NULL) of another file of the observation to *assumed
- * (NULL at first), those that are not there yet; new ones begin with its name (NULL: none). After
- * 16 lines, one more line says that further files leave more open. Fails with DEVICE (memory): some
- * lines may be added then. */
+/* Adds `more`, the assumptions of another file of the observation (lines; may be NULL), to *assumed
+ * (NULL at first; for free()). Lines that are there already are not added; new ones begin with
+ * `path`, the file's name (NULL: none). After 16 lines, one more line says that further files leave
+ * more open. Fails with DEVICE (memory): some lines may be added then. */
 status_t assumed_add(char **assumed, const char *path, const char *more);
 
-/* Adds to *assumed (NULL at first) the assumptions that an open product of ours stores about its
- * inputs, if any. `path` is for messages. Fails with DATA (unreadable), DEVICE (memory). */
+/* Adds to *assumed (NULL at first; for free()) the assumptions that an open product of ours stores
+ * about its inputs, if any. `path` is for messages. Fails with DATA (unreadable), DEVICE (memory):
+ * some lines may be added then. One thread at a time (HDF5). */
 status_t assumed_read(hid_t file, const char *path, char **assumed);
 
-/* Prints "assumed: PATH: ..." for each line of `assumed` (NULL: none), as report_say(): not while
- * it is one of the last four warnings, nor in a quiet process. */
+/* Prints "assumed: PATH: ..." for each line of `assumed` (NULL: none), as report_say() does: not
+ * one of the last four warnings again, and nothing in a quiet process. */
 void assumed_say(const char *path, const char *assumed);
 
 #endif

@@ -21,12 +21,13 @@ struct calc_table {
     uint64_t ndelays;  /* numbers in table.delay_s */
 };
 
-/* Reads the scan that contains a moment, from a file of at most 2^28 bytes. The caller destroys
- * *out (before: NULL) in any case. Fails with DATA: no such file, unreadable or larger, no such
- * scan, polynomials that are missing, not finite, have an order above 15 or do not follow each
- * other; with USAGE: HDF5; with DEVICE (memory). */
+/* Reads the scan that contains the moment `utc` from a file of delay polynomials, of at most 2^28
+ * bytes. The caller calls calc_table_destroy(*out), NULL before, in any case. Fails with DATA: no
+ * such file, unreadable or larger; no such scan; polynomials that are missing, not finite, have an
+ * order above 15 or do not follow each other. Fails with USAGE: HDF5; with DEVICE (memory,
+ * descriptors). */
 status_t calc_table_read(const char *path, struct utc utc, struct calc_table **out);
-/* Frees the table and what it points to; takes NULL. */
+/* Frees the table and all that it points to; takes NULL, and half-made ones. */
 void calc_table_destroy(struct calc_table *calc);
 SCOPED_END(calc_table_destroy, struct calc_table *)
 
@@ -53,20 +54,22 @@ struct beam_file {
 extern const struct description beam_file_description;
 
 /* Reads the files that job->array names, or what the archive states of its stations, into
- * job->array.packed; the beams of a file of weights into job->beams; from an IERS file UT1 - UTC
- * and polar motion of the observation's first sample, else they are assumed (archive->assumed).
- * Does nothing for a job without `array`, or for which it was done. Local: rank 0 calls it. Fails
- * with USAGE: stations whose positions are not known (without beam_weights), mistakes in the
- * table's YAML, HDF5 in place of delays, an IERS file without a start time, beams or a centre that
- * contradict the file of weights; with DATA: a file is missing, unreadable or wrong; with DEVICE
- * (memory, no child), STOPPED. */
+ * job->array.packed, and the beams of a file of weights into job->beams. Reads UT1 - UTC and polar
+ * motion of the observation's first sample from an IERS file; else they are assumed
+ * (archive->assumed). Does nothing for a job without `array`, or for which it was done. Not
+ * collective: rank 0 calls it in its main thread. Fails with USAGE: stations whose positions are
+ * not known (without beam_weights), mistakes in the table's YAML, HDF5 in place of delays, an IERS
+ * file without a start time, beams or a centre that contradict the file of weights. Fails with
+ * DATA: a file is missing, unreadable or wrong; with DEVICE (memory, descriptors, no child),
+ * STOPPED. job->array.packed is not set then. */
 status_t array_job_read(struct job *job, struct archive *archive);
 
-/* array_job_pack(): appends what array_job_read() has read. array_job_unpack(): reads it into the
- * same job on another rank, with the beams of a file of weights. Fail with DEVICE (memory);
- * unpacking also with DATA (bytes are missing, or wrong), and with USAGE: beams that contradict the
- * file of weights. */
+/* Appends to `out` what array_job_read() has read, for array_job_unpack(). Fails with DEVICE
+ * (memory): some may be appended, and the status stays in out->status. */
 status_t array_job_pack(const struct job *job, struct text *out);
+/* Reads what array_job_pack() appended into the same job on another rank, with the beams of a file
+ * of weights. Fails with DATA (bytes are missing, or wrong); with USAGE: beams that contradict the
+ * file of weights; with DEVICE (memory). */
 status_t array_job_unpack(struct unpack *in, struct job *job);
 
 /* Contents of these files; pointers may be NULL. */
@@ -77,9 +80,10 @@ struct array_tables {
 };
 
 /* Makes the tables of a job with `array`, after array_job_read() or array_job_unpack(), in *out,
- * which was {NULL}; array_job_drop() destroys them, also after a failure, and leaves {NULL}. Fails
- * with DATA (what was packed is wrong), DEVICE (memory). */
+ * which was {NULL}. The caller calls array_job_drop() in any case. Fails with DATA (what was packed
+ * is wrong), DEVICE (memory). */
 status_t array_job_tables(const struct job *job, struct array_tables *out);
+/* Destroys the tables of array_job_tables(), and leaves {NULL}. */
 void array_job_drop(struct array_tables *tables);
 
 #endif

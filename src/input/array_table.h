@@ -51,18 +51,19 @@ struct array_table {
     uint32_t nstations;
 };
 
-/* Reads a table, YAML or HDF5. The caller destroys *out, NULL after a failure. Fails with USAGE
- * (mistakes in YAML, all at once), DATA: file, station, and what is wrong (missing, unreadable, two
- * stations of one name, a position that is not on the Earth, gains that are not finite or not in
- * order, ...), DEVICE (memory, no child), STOPPED. */
+/* Reads a table of stations, YAML or HDF5. array_table_destroy() frees *out, which is NULL after a
+ * failure. Fails with USAGE (mistakes in YAML, all at once). Fails with DATA: file, station, and
+ * what is wrong (missing, unreadable, two stations of one name, a position that is not on the
+ * Earth, gains that are not finite or not in order, ...). Fails with DEVICE (memory, no child),
+ * STOPPED. Main thread only. */
 status_t array_table_read(const char *path, struct array_table **out);
 
 struct archive;
 
 /* Makes a table of the positions that an archive states, its stations in their order, selected or
  * not. If it states none, *out stays NULL, or with `may_be_nowhere` all stations are at one place.
- * The caller destroys *out (before: NULL) in any case. Fails with DATA: a position that is not on
- * the Earth, two stations of one name; with DEVICE (memory). */
+ * The caller calls array_table_destroy(*out), NULL before, in any case. Fails with DATA: a position
+ * that is not on the Earth, two stations of one name; with DEVICE (memory). */
 status_t array_table_of_archive(const struct archive *archive, int may_be_nowhere,
                                 struct array_table **out);
 /* Frees a table and all that it points to; takes NULL. */
@@ -73,20 +74,20 @@ extern const struct pack_type array_table_type;
 /* For the table of tasks (main.c). */
 extern const struct description array_table_description;
 
-/* Finds the table's station for each station that the archive's selection has, by name, or by
- * number if the archive has no names and as many stations as the table.
+/* Finds the table's station for each station that the archive's selection has. It is found by name,
+ * or by number if the archive has no names and as many stations as the table.
  *
- *   out   uint32_t [archive->nselected[AXIS_STATION]]   numbers of stations in the table
+ *   out   uint32_t [archive->nselected[AXIS_STATION]]   numbers of stations in the table, from 0
  *
  * Fails with DATA: a station that the table does not have; without names, another number of them;
- * `out` counts for nothing then. */
+ * `out` is undefined then. */
 status_t array_table_match(const struct array_table *table, const struct archive *archive,
                            uint32_t *out);
 
-/* Computes the factor gain[2] (re, im) of a station's polarisation at a frequency (Hz): real and
- * imaginary part are interpolated linearly between the station's gains, and are those of the
- * nearest one beyond them. Gains without a `pol` are used if none is of this one (NULL: always); 1
- * if there is none. */
+/* Computes the factor gain[2] (re, im) of a station's polarisation at a frequency (Hz). Real and
+ * imaginary part are interpolated linearly between the station's gains; beyond them they are those
+ * of the nearest one. Gains without a `pol` are used if none is of this one, and if `pol` is NULL.
+ * The factor is 1 if there is none. */
 void array_gain_at(const struct array_station *station, const char *pol, double freq_hz,
                    double gain[2]);
 
@@ -105,15 +106,15 @@ struct array_aim {
 struct calc_table;
 
 /* Makes the model of the delays that `aim` wants, from the reference place and with cables and
- * clocks.
+ * clocks. delay_model_destroy() frees *out, which a failure leaves unchanged.
  *
- * `calc`: polynomials that CALC wrote take the place of the geometry. Stations are found there by
- * name, direction i is `sources[i]` of that table, i < aim->ndirections; aim->directions do not
- * count. NULL: none.
+ * `calc` not NULL: polynomials that CALC wrote take the place of the geometry. Stations are found
+ * there by name. Direction i < aim->ndirections is number sources[i] of that table; aim->directions
+ * is ignored. Without `calc`, `sources` is ignored.
  *
- * Fails with DATA: a station that `calc` does not have; with USAGE: dates, more than 2^20
- * intervals, a `calc` that does not cover the time; with DEVICE (memory). delay_model_destroy()
- * frees *out, which a failure leaves unchanged. */
+ * Fails with DATA: a station that `calc` does not have. Fails with USAGE: dates, more than 2^20
+ * intervals, a `calc` that does not cover the time, is empty or has more than 16 terms. Fails with
+ * DEVICE (memory). */
 status_t array_table_delays(const struct array_table *table, const struct array_aim *aim,
                             const struct calc_table *calc, const uint32_t *sources,
                             delay_model_t **out);

@@ -17,28 +17,32 @@
 #include "io/pack.h"
 #include "job/job.h"
 
-/* Gives all filters and windows of the job that name a file, or a telescope, its coefficients
- * (struct job_filter: taps; struct job_window: values, but of text none: dsp/fir/prototype.h reads
- * that). Replaces those that it has, some also when it fails. Fails with DATA: file, line or
- * dataset, and what is wrong there (missing, unless it is a window's, no coefficients, no numbers,
- * not finite, all 0, more than FIR_MOST_TAPS, ...); with DEVICE (memory, no child), STOPPED. */
+/* Gives all filters and windows of the job that name a file, or a telescope, its coefficients: taps
+ * of struct job_filter, values of struct job_window. Windows in text files get none:
+ * dsp/fir/prototype.h reads these. Replaces those that the job has, some also when it fails. Fails
+ * with DATA: file, line or dataset, and what is wrong there (missing, unless it is a window's, no
+ * coefficients, no numbers, not finite, all 0, more than FIR_MOST_TAPS, ...). Fails with DEVICE
+ * (memory, no child), STOPPED. Rank 0 calls it in its main thread. */
 status_t coefficients_read(struct job *job);
 
-/* Reads real coefficients of any FILE or FILE:NAME, `named`, as they are stored, [*count]; free()
- * returns them. Fails with DATA: file, line or dataset, and what is wrong there, also if they are
- * complex; with DEVICE (memory, no child), STOPPED; both outputs are unchanged then. */
+/* Reads real coefficients of any FILE or FILE:NAME, `named`, as they are stored, c[0] first, into
+ * *out [*count], for free(). Fails with DATA: file, line or dataset, and what is wrong there, also
+ * if they are complex; with DEVICE (memory, no child), STOPPED; both outputs are unchanged then.
+ * Main thread only. */
 status_t coefficients_read_real(const char *named, double **out, uint64_t *count);
 
-/* Splits the FILE or FILE:NAME of a job into the file (*path, for free()) and the name (*member, in
- * `named`, or NULL), at the last colon. The name of an existing file has no such part. Fails with
- * DEVICE (memory), and leaves both unchanged. */
+/* Splits the FILE or FILE:NAME of a job at the last colon: *path is the file, for free(), *member
+ * the name, inside `named`, or NULL. The name of an existing file is not split. Fails with DEVICE
+ * (memory), and leaves both unchanged. */
 status_t coefficients_split(const char *named, char **path, const char **member);
 
-/* coefficients_pack(): appends the coefficients of all filters and windows that name a file or a
- * telescope. coefficients_unpack(): reads them into the same job on another rank, in the place of
- * those that it has. Fail with DEVICE (memory); unpacking also with DATA (bytes are missing, or
- * wrong). */
+/* Appends to `out` the coefficients of all filters and windows of the job that name a file or a
+ * telescope, for coefficients_unpack(). Fails with DEVICE (memory): some may be appended, and the
+ * status stays in out->status. */
 status_t coefficients_pack(const struct job *job, struct text *out);
+/* Reads what coefficients_pack() appended into the same job on another rank, in the place of those
+ * that it has. Fails with DATA (bytes are missing, or wrong), DEVICE (memory): some may be replaced
+ * then. */
 status_t coefficients_unpack(struct unpack *in, struct job *job);
 
 /* For the table of tasks (main.c). */
