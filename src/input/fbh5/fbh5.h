@@ -113,26 +113,26 @@ extern const struct pack_type fbh5_type;
 void fbh5_destroy(struct fbh5 *fbh5);
 SCOPED_END(fbh5_destroy, struct fbh5 *)
 
-/* Sets freq_hz [nchannels], in Hz, from /frequency of our own products, else as fch1 and foff; and
- * of our own that are coherently dedispersed (coherent.constant is not 0) coherent.delay_hz
- * [nchannels]. Does nothing if freq_hz is known. Fails with DATA: no channels or more than
- * FBH5_MOST_CHANNELS, frequencies that are not finite, /delay_hz of another length or not above 0,
- * an unreadable file; with DEVICE (memory); both lists count for nothing then. Uses HDF5 for our
- * own. */
+/* Sets freq_hz [nchannels], in Hz, from /frequency of our own products, else as fch1 and foff say.
+ * Of our own that are coherently dedispersed (coherent.constant is not 0), sets coherent.delay_hz
+ * [nchannels], in Hz, too. Does nothing if freq_hz is known. Fails with DATA: no channels or more
+ * than FBH5_MOST_CHANNELS, frequencies that are not finite, /delay_hz of another length or not
+ * above 0, an unreadable file; with DEVICE (memory). Both lists are undefined then; fbh5_destroy()
+ * frees them. Uses HDF5 for our own: one thread at a time. */
 status_t fbh5_load_band(struct fbh5 *fbh5);
 
-/* Converts SIGPROC's hhmmss.s or ddmmss.s, of either sign, to hours or degrees. Returns 1; 0 if it
- * is neither (60 minutes or seconds, not finite), or above `most` in magnitude; *out is then
- * undefined. */
+/* Converts SIGPROC's hhmmss.s or ddmmss.s, of either sign, to hours or degrees. Returns 1. Returns
+ * 0 if it is neither (60 minutes or seconds, not finite), or above `most` (hours or degrees) in
+ * magnitude; *out is then undefined. */
 int fbh5_unpack_sixtieths(double value, double most, double *out);
 
-/* Sets has_position, ra_deg and dec_deg of fbh5->sky from head.raj_hours and dej_degrees;
+/* Sets has_position, ra_deg and dec_deg of fbh5->sky from head.raj_hours and head.dej_degrees.
  * has_position is 0 if both are zeros: programs that do not know the position write zeros. */
 void fbh5_settle_position(struct fbh5 *fbh5);
 
-/* Notes in fbh5->assumed that a band reaches 0 Hz or lower, or looks as if it were not in MHz. Uses
- * freq_hz if it is known, else fch1 and foff. `facts`: the fields of its header that say so, for
- * the words. Fails with DEVICE (memory). */
+/* Notes in fbh5->assumed if a band reaches 0 Hz or lower, or looks as if it were not in MHz. Uses
+ * freq_hz if it is known, else fch1 and foff. `facts` names the fields of the header that state the
+ * band, for the note. Fails with DEVICE (memory). */
 status_t fbh5_note_band(struct fbh5 *fbh5, const char *facts);
 
 /* Checks that dispersion is defined in such a band, after fbh5_load_band(). Fails with DATA: fewer
@@ -141,51 +141,53 @@ status_t fbh5_check_dispersed(const struct fbh5 *fbh5);
 
 /* Checks that channels, as freq_hz and /frequency of our own products list them, are where fch1 and
  * foff say, to a tenth of a channel, which is all that SIGPROC can represent. Fails with DATA: they
- * are not, or the file is unreadable; with DEVICE (memory). Uses HDF5 for our own. */
+ * are not, or the file is unreadable; with DEVICE (memory). Uses HDF5 for our own: one thread at a
+ * time. */
 status_t fbh5_check_even(const struct fbh5 *fbh5);
 
-/* Returns whether if `at` (from 0) is a power, which may be added to others: not Stokes Q, U, V,
- * nor a product of two polarisations. Returns 1 if the file does not say. */
+/* Returns 1 if if number `at` (from 0) is a power, which may be added to others, or the file does
+ * not say. Returns 0 for Stokes Q, U, V and for a product of two polarisations. */
 int fbh5_is_power(const struct fbh5 *fbh5, uint32_t at);
 
-/* Appends the name of if `at` (from 0) in pol_type, in capitals: "AA", "I"; where the file has
- * none, nothing. Fails with DEVICE (memory). */
+/* Appends the name of if number `at` (from 0) in pol_type, in capitals: "AA", "I"; where the file
+ * has none, nothing. Fails with DEVICE (memory). */
 status_t fbh5_name_if(const struct fbh5 *fbh5, uint32_t at, struct text *out);
 
-/* Appends the name of if `at` (from 0) for users: that of the archive's polarisation ("X",
+/* Appends the name of if number `at` (from 0) for users: that of the archive's polarisation ("X",
  * "CS001/X") in products of ours, else as fbh5_name_if(), perhaps nothing. Fails with DEVICE
  * (memory). */
 status_t fbh5_name_pol(const struct fbh5 *fbh5, uint32_t at, struct text *out);
 
-/* Finds the polarisation that the first `length` characters of `word` name, no digit following
- * them: its number from 0, or either of its names as fbh5_name_if() and fbh5_name_pol() give them
- * (case counts). Returns how many have that name, as those of several stations may; *out is the
- * first, undefined if there is none. */
+/* Finds the polarisation that the first `length` bytes of `word` name; no digit follows these. It
+ * is named by its number, from 0, or by either of its names as fbh5_name_if() and fbh5_name_pol()
+ * give them (case counts). Returns how many have that name, as those of several stations may. *out
+ * is the number of the first of them, undefined if there is none. */
 int fbh5_find_pol(const struct fbh5 *fbh5, const char *word, size_t length, uint32_t *out);
 
-/* Appends the ifs that are powers and have a name in pol_type: "0 (XX), 1 (YY)"; "none" if there
- * are none. Fails with DEVICE (memory). */
+/* Appends the ifs that are powers and have a name in pol_type, with their numbers from 0: "0 (XX),
+ * 1 (YY)"; "none" if there are none. Fails with DEVICE (memory): some may be appended then. */
 status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out);
 
-/* Returns the bits of a number as it is stored in the file. */
+/* Returns the bits of a number as it is stored in the file: 1 to 64. */
 uint32_t fbh5_bits(const struct fbh5 *fbh5);
 
-/* Returns the bytes of a row of all ifs and channels as fbh5_read() gives it, of sample_bytes each.
- */
+/* Returns the bytes of a row, all its ifs and channels, as fbh5_read() gives it: sample_bytes for
+ * each number. */
 uint64_t fbh5_row_bytes(const struct fbh5 *fbh5);
 
 typedef struct fbh5_reader fbh5_reader_t;
 
 /* Creates a reader on this rank that caches up to `cache_bytes` bytes of chunks, which
- * fbh5_unpackers() of `threads` threads decompress, and opens the file. `fbh5` must outlive it. May
- * use HDF5. The caller destroys *out (before: NULL) in any case. Fails with DATA: the file is
- * missing, unreadable or has changed since it was opened; with DEVICE (memory, descriptors). */
+ * fbh5_unpackers() of `threads` threads decompress, and opens the file. `fbh5` must outlive it. The
+ * caller calls fbh5_reader_destroy(*out), NULL before, in any case. May use HDF5: one thread at a
+ * time. Fails with DATA: the file is missing, unreadable or has changed since `fbh5` was opened;
+ * with DEVICE (memory, descriptors). */
 status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, uint32_t threads,
                             fbh5_reader_t **out);
-/* fbh5_unpackers(): returns how many of `threads` may decompress chunks, at least 1, so that they
- * take at most 64 MiB (one thread may take more). fbh5_unpack_bytes(): returns the bytes that they
- * take. */
+/* Returns how many of `threads` threads may decompress chunks, at least 1, so that they take at
+ * most 64 MiB (one thread may take more). */
 uint32_t fbh5_unpackers(const struct fbh5 *fbh5, uint32_t threads);
+/* Returns the bytes that fbh5_unpackers() of `threads` threads take to decompress chunks. */
 uint64_t fbh5_unpack_bytes(const struct fbh5 *fbh5, uint32_t threads);
 /* Closes the file, ends the threads and frees the reader; takes NULL. */
 void fbh5_reader_destroy(fbh5_reader_t *reader);
@@ -195,41 +197,42 @@ struct fbh5_block {
     uint64_t row, rows, first_if, nifs, chan, chans;
 };
 
-/* Returns whether fbh5_read() reads the block in place, without HDF5: then several threads may
- * read, each with a reader of its own. 0 for tables, too. */
+/* Returns 1 if fbh5_read() reads the block in place, without HDF5: then several threads may read,
+ * each with a reader of its own. Returns 0 for others, and for tables. */
 int fbh5_is_plain(const struct fbh5 *fbh5, const struct fbh5_block *block);
 
 /* Reads a block, which is inside of /data, into out [rows][nifs][chans]: numbers of `sample_bytes`
  * bytes in this machine's byte order, floats unless they are unsigned integers of 1 or 2 bytes. May
  * use HDF5: one thread at a time. Fails with DATA: rows that are lost or unreadable
- * (fbh5_is_unreadable() is 1 then), or the file has changed since it was opened, or its scales
- * are unreadable; with DEVICE
- * (memory, descriptors, threads). `out` is undefined then. */
+ * (fbh5_is_unreadable() is 1 then), a file that has changed since `fbh5` was opened, unreadable
+ * scales; with DEVICE (memory, descriptors, threads). `out` is undefined then. */
 status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *out);
 
-/* Reads rows first .. first + count - 1 of all ifs and channels, out [count][nifs][nchannels], as
- * fbh5_read() does. Fails with DATA (rows that are lost or unreadable, a file that has changed),
- * DEVICE (memory, descriptors, threads), and leaves `out` undefined. */
+/* Reads rows first .. first + count - 1 (from 0) of all ifs and channels, which are in /data, as
+ * fbh5_read() does, into out [count][nifs][nchannels]. May use HDF5: one thread at a time. Fails
+ * with DATA (rows that are lost or unreadable, a file that has changed), DEVICE (memory,
+ * descriptors, threads), and leaves `out` undefined. */
 status_t fbh5_read_rows(fbh5_reader_t *reader, uint64_t first, uint64_t count, void *out);
 
-/* Sets *out to whether NaN in a row may be due to unreadable input: 0 only if the file's marks say
- * otherwise; 1 if it has none. Fails with DATA if the mark is unreadable; *out is unchanged then.
- */
+/* Sets *out to 1 if NaN in this row (from 0) may be due to unreadable input, also if the file has
+ * no marks; to 0 if the file's mark says that it is not. Fails with DATA if the mark is unreadable;
+ * *out is unchanged then. */
 status_t fbh5_is_marked(const fbh5_reader_t *reader, uint64_t row, int *out);
 
-/* Returns whether the last fbh5_read() has failed, and only because rows are unreadable; 0 for any
- * other cause, such as a file that has changed. */
+/* Returns 1 if the last fbh5_read() has failed, and only because rows are unreadable; 0 if it has
+ * not, or for any other cause, such as a file that has changed. */
 int fbh5_is_unreadable(const fbh5_reader_t *reader);
 
-/* Creates a filterbank of the file at `path` in a table (both texts are copied; reach REACH_TABLE),
- * to be filled in, notes the file and its size, and opens it for reading as *fd. The caller
- * destroys *out (before: NULL) and closes *fd (before: -1) in any case. Fails with DATA: missing,
- * no ordinary file, unreadable; with DEVICE (memory, descriptors). */
+/* Creates a filterbank of the file at `path`, a table (reach REACH_TABLE), to be filled in; both
+ * texts are copied. Notes the file and its size, and opens it for reading as *fd. The caller calls
+ * fbh5_destroy(*out), NULL before, and file_close(*fd), -1 before, in any case. Fails with DATA:
+ * missing, no ordinary file, unreadable; with DEVICE (memory, descriptors). */
 status_t filterbank_begin(const char *path, const char *format, struct fbh5 **out, int *fd);
 
-/* Checks nifs (1 to 1024), nchannels (1 to FBH5_MOST_CHANNELS), table.bits (1, 2, 4, 8, 16, 32),
- * that a row of the table has whole bytes, time.step (s, above 0) and fch1 and foff, which are set,
- * and sets sample_bytes. Fails with DATA. */
+/* Checks a filterbank that filterbank_begin() began, and sets its sample_bytes. Fails with DATA
+ * unless nifs is 1 to 1024, nchannels 1 to FBH5_MOST_CHANNELS, and table.bits 1, 2, 4, 8, 16 or 32.
+ * A row of the table has whole bytes, time.step (s) is above 0, fch1 and foff make different
+ * frequencies, or it fails with DATA, too. */
 status_t filterbank_finish(struct fbh5 *fbh5);
 
 #endif

@@ -32,28 +32,28 @@ struct dada {
     int has_start;
 };
 
-/* Appends the first bytes of a file, up to `most`, to `out`, which is empty before. Keys in lower
- * case that PSRDADA has in capitals are put into capitals, and noted in *assumed unless `assumed`
- * is NULL. `out` stays empty if `path` is missing, or no ordinary file. Fails with DATA if it is
- * unreadable; with DEVICE (memory, descriptors). */
+/* Appends the first bytes of a file, up to `most` bytes, to `out`, which is empty before. Keys in
+ * lower case that PSRDADA has in capitals are put into capitals, and noted in *assumed unless
+ * `assumed` is NULL. `out` stays empty if `path` is missing, or no ordinary file. Fails with DATA
+ * if it is unreadable; with DEVICE (memory, descriptors). The caller frees `out` in any case. */
 status_t dada_head(const char *path, size_t most, struct text *out, char **assumed);
 
 /* Reads how samples are stored, rate and band from dada->header into members `pols` to `step_bits`,
- * and compares what is said twice; doubts go to *dada->assumed. path, layout, assumed and the sizes
- * of file and header are set before. Fails with DATA: file, key, value and what was expected; with
- * DEVICE (memory). */
+ * and compares words that repeat each other; doubts go to *dada->assumed. path, layout, assumed and
+ * the sizes of file and header are set before. Fails with DATA: file, key, value and what was
+ * expected; with DEVICE (memory); these members are undefined then. */
 status_t dada_read_words(struct dada *dada);
 
-/* Reads dada->start, and sets has_start, from UTC_START (and PICOSECONDS after it) and MJD_START,
- * which must agree as far as the coarser one says the time, and adds UTC_OFFSET_START_LEADING, in
- * seconds; does nothing if the job states a start. One that is missing or no time is ignored where
- * the other one is; has_start is 0 without either. Doubts go to *dada->assumed. Fails with DATA:
- * they differ, or PICOSECONDS and a fraction in UTC_START do; PICOSECONDS or the offset is no
- * number; UTC_START is no time, and MJD_START none either; with DEVICE (memory). */
+/* Reads dada->start, and sets has_start, from UTC_START (and PICOSECONDS after it) and MJD_START.
+ * Both must agree as far as the coarser one says the time. Adds UTC_OFFSET_START_LEADING, in
+ * seconds. Does nothing if the job states a start. One that is missing or no time is ignored where
+ * the other one is a time; has_start is 0 if both are missing. Doubts go to *dada->assumed. Fails
+ * with DATA: they differ, or PICOSECONDS and a fraction in UTC_START do; PICOSECONDS or the offset
+ * is no number; one is no time, and the other is missing or none either; with DEVICE (memory). */
 status_t dada_read_start(struct dada *dada);
 
-/* Copies the value of a key as ascii_find() does, to `value`, which is not NULL, and is unchanged
- * if the key is missing. Returns 1; 0 if it is missing, or its value empty, "unset" or "unknown".
+/* Copies the value of a key as ascii_find() does, to `value`, which is not NULL; it is unchanged if
+ * the key is missing. Returns 1; 0 if the key is missing, or its value empty, "unset" or "unknown".
  */
 int dada_find(const struct ascii *header, const char *key, char value[ASCII_VALUE]);
 

@@ -33,23 +33,24 @@ struct drf_channels {
     size_t count;
 };
 
-/* Lists the channels of these paths, each a file, the folder of a channel (or of a time in it), or
- * a folder of such folders: sets name, folder and files of each. Opens no file. The caller calls
- * drf_free() in any case. Fails with DATA for a missing or unreadable path, any other folder, or
- * more than 2^22 files in one; with DEVICE (memory). */
+/* Lists the channels of paths [npaths], each a file, the folder of a channel (or of a time in it),
+ * or a folder of such folders: sets name, folder and files of each. Opens no file. *out is {0}
+ * before; drf_free() in any case. Fails with DATA for a missing or unreadable path, any other
+ * folder, or more than 2^22 files in one; with DEVICE (memory). */
 status_t drf_list(char *const *paths, size_t npaths, struct drf_channels *out);
-/* Frees the channels, and leaves {0}. */
+/* Frees the channels and all that they point to, and leaves {0}. */
 void drf_free(struct drf_channels *channels);
 
-/* Sets *is_it to whether a folder is a channel, or contains some. Fails with DATA if it is
- * unreadable; with DEVICE (memory); *is_it is unchanged then. */
+/* Sets *is_it to 1 if the folder at `path` is a channel, or contains some, else to 0. Fails with
+ * DATA if it is unreadable; with DEVICE (memory); *is_it is unchanged then. */
 status_t drf_is_recording(const char *path, int *is_it);
 
 /* Finds the centre frequencies (Hz) that the channel's Digital Metadata states for its first
- * sample, sets centres, ncentres and is_later (none: 0), and adds the files that do to `metadata`:
- * that of the sample, and the metadata's properties. rate, first and end are known. Fails with
- * DATA: other ones for a sample before the channel's end, unreadable metadata; with DEVICE (memory,
- * descriptors); centres are unchanged then. */
+ * sample. Sets centres, ncentres and is_later (none: 0), for drf_free(), and adds the files that
+ * state them to `metadata`: that of the sample, and the metadata's properties. rate, first and end
+ * are known. Fails with DATA: other frequencies for a sample before the channel's end, unreadable
+ * metadata; with DEVICE (memory, descriptors); centres are unchanged then. Main thread only (HDF5).
+ */
 status_t drf_find_centres(struct drf_channel *channel);
 
 /* The value that continuous writers leave where nothing came. Starts from {.searched_left = ...}:
@@ -62,13 +63,14 @@ struct drf_fill {
 };
 
 /* Searches /rf_data of a continuous writer, `data`, in the file at `path`, for the value that
- * stands where nothing came, unless it was found before: sets is_there and value, and counts down
- * searched_left, the bytes that may still be searched. Floats need none: it is NaN. Fails with
- * DATA: a type or fill value that cannot be read; with DEVICE (memory). */
+ * stands where nothing came. Sets out->value; sets out->is_there to 1 if it is found or assumed,
+ * and counts down searched_left, the bytes that may still be searched. Does nothing if is_there is
+ * 1, or for floats, whose value is NaN. Fails with DATA: a type or fill value that cannot be read;
+ * with DEVICE (memory). Main thread only (HDF5). */
 status_t drf_find_fill(const char *path, const struct h5_dataset *data, struct drf_fill *out);
 
-/* Adds `name`, a text for free(), to the list, which owns it from now on, also when it fails: then
- * it is freed. Fails with DEVICE (memory). */
+/* Adds `name`, a text for free(), to the list, which owns it from now on. Fails with DEVICE
+ * (memory): `name` is freed then. */
 status_t drf_names_add(struct h5_names *names, char *name);
 
 #endif

@@ -92,35 +92,37 @@ FORMAT_DECLARED(described_format) /* what a job's input.layout describes */
 /* End of the message "FILE is not ..." for a file that is not in the native layout. */
 #define NATIVE_EXPECTED "in the native layout (no attribute format = \"voltage\")"
 
-/* Finds the format of `path`; NULL: an HDF5 file of none. Fails with DATA: missing, unreadable, not
- * complete (io/mark.h), or another file or a folder that is of none: the message says how it may be
- * read; with DEVICE (memory, descriptors). */
+/* Finds the format of `path`; *out is static, NULL: an HDF5 file of none. Fails with DATA: missing,
+ * unreadable, not complete (io/mark.h), or another file or a folder that is of none: the message
+ * says how it may be read; with DEVICE (memory, descriptors). *out is undefined then. Main thread
+ * only (HDF5). */
 status_t formats_recognise(const char *path, const struct format **out);
 
-/* Finds the format of a file that is not HDF5; NULL: unknown, or the file is HDF5, missing, cannot
- * be opened, or is an unfinished product. Fails with DATA (a later read fails), DEVICE (memory,
- * descriptors); *out is NULL then. */
+/* Finds the format of a file that is not HDF5; *out is static. *out is NULL if it is unknown, or
+ * the file is HDF5, missing, cannot be opened, or is an unfinished product. Fails with DATA (a
+ * later read fails), DEVICE (memory, descriptors); *out is NULL then. Main thread only (HDF5). */
 status_t formats_find_other(const char *path, const struct format **out);
 
-/* Checks that `path` is no file of formats_find_other(). Fails with USAGE otherwise, naming the
- * format and `expected`; with DATA, DEVICE as that does. */
+/* Checks that `path` is no file of a format that formats_find_other() finds. Fails with USAGE if it
+ * is, naming the format and `expected`; with DATA (a later read fails), DEVICE (memory,
+ * descriptors). Main thread only (HDF5). */
 status_t formats_expect(const char *path, const char *expected);
 
-/* Opens voltages by the job's description, by the format that it names, or by that of the first
- * path. The caller destroys *out (before: NULL) in any case. An impossible position or start
- * becomes unknown, with a warning or an assumption. Fails with USAGE: no format has that name, keys
- * are of other formats, or a description is incomplete; with DATA: not complete (io/mark.h), a
- * filterbank, no known format, or what the format finds missing or wrong; with DEVICE (memory,
- * descriptors). */
+/* Opens voltages: by the job's description, by the format that it names, or by that of the first
+ * path. The caller calls archive_destroy(*out), NULL before, in any case. An impossible position or
+ * start becomes unknown, with a warning or an assumption. Fails with USAGE: no format has that
+ * name, keys are of other formats, or a description is incomplete. Fails with DATA: not complete
+ * (io/mark.h), a filterbank, no known format, or data that the format finds missing or wrong. Fails
+ * with DEVICE (memory, descriptors). Main thread only (HDF5). */
 status_t formats_open(const struct format_input *input, struct archive **out);
 
-/* Opens a filterbank by its format. The caller destroys *out (before: NULL) in any case. May warn;
- * what is doubtful goes to (*out)->assumed. Fails with DATA: what is missing, unreadable or wrong,
- * or voltages; with DEVICE (memory, descriptors). */
+/* Opens a filterbank by its format. The caller calls fbh5_destroy(*out), NULL before, in any case.
+ * May warn; doubts go to (*out)->assumed. Fails with DATA: missing, unreadable, wrong, or voltages;
+ * with DEVICE (memory, descriptors). Main thread only (HDF5). */
 status_t formats_open_filterbank(const char *path, struct fbh5 **out);
 
-/* Appends the list of formats: "an archive in the native layout nor a filterbank, nor of another
- * ...". Fails with DEVICE (memory). */
+/* Appends a list of what was expected: "an archive in the native layout nor a filterbank, nor of
+ * another known format (...)". Fails with DEVICE (memory). */
 status_t formats_add_titles(struct text *out);
 
 #endif

@@ -64,54 +64,54 @@ struct guppi_file {
     struct text text;    /* of it */
 };
 
-/* Reads the keys of a file's first header, file->header, into file->guppi; what is doubtful goes to
- * the archive's `assumed`. Fails with DATA: a key that is missing, said twice or without meaning;
- * with DEVICE (memory). */
+/* Reads the keys of a file's first header, file->header, into file->guppi; doubts go to the
+ * archive's `assumed`. Fails with DATA: a key that is missing, stated twice with different values,
+ * or without meaning; with DEVICE (memory). file->guppi is undefined then. */
 status_t guppi_read_words(struct guppi_file *file);
 
-/* Notes in the archive's `assumed` what the first header leaves open, or says twice, when all
- * blocks are known. Fails with DATA: a key that is no number; with DEVICE (memory). */
+/* Notes in the archive's `assumed` facts that the first header leaves open, or states twice, when
+ * all blocks are known. Fails with DATA: a key that is no number; with DEVICE (memory). */
 status_t guppi_note_words(struct guppi_file *file);
 
 /* Compares a later header with the first one. Takes the start from it if those before mark theirs
  * as invalid. Notes names of antennas that change. Fails with DATA if a fact changes that must not;
  * with DEVICE (memory). */
 status_t guppi_compare_words(struct guppi_file *file, const struct ascii *header);
-/* Returns whether a card (of ASCII_CARD characters) has a key that guppi_compare_words() compares.
- */
+/* Returns 1 if a card (of ASCII_CARD characters) has a key that guppi_compare_words() compares,
+ * else 0. */
 int guppi_watches(const char *card);
 
-/* Finds the blocks of an open file, from header to header: reads the words of the first, and
- * compares the others; sets file->guppi, blocks, header and text. Skips and notes bytes that are no
- * block; notes what guppi_note_words() does; warns of a file that ends with a header. The caller
- * frees blocks.items and `text` of the file in any case. Fails with DATA: empty, unreadable, no
- * header, blocks that are not alike; with DEVICE (memory). */
+/* Finds the blocks of a file of `file_bytes` bytes, open as `fd`, from header to header. Reads the
+ * words of the first, and compares the others; sets file->guppi, blocks, header and text. Skips and
+ * notes bytes that are no block; notes words as guppi_note_words() does; warns of a file that ends
+ * with a header. The caller frees file->blocks.items and file->text in any case. Fails with DATA:
+ * empty, unreadable, no header, blocks that are not alike; with DEVICE (memory). */
 status_t guppi_find_blocks(int fd, uint64_t file_bytes, struct guppi_file *file);
 
-/* Decides what PKTIDX counts, over the blocks of all `count` files, and which samples each block
- * has: sets `first` of blocks, and each, before of files. What is doubtful goes to the archives'
+/* Decides what PKTIDX counts, over the blocks of all files [count], and which samples each block
+ * has: sets `first` of blocks, and `each` and `before` of files. Doubts go to the archives'
  * `assumed`. Fails with DATA: blocks that repeat, are out of order, or too far apart, or an OVERLAP
- * that contradicts PKTIDX; with DEVICE (memory). */
+ * that contradicts PKTIDX; with DEVICE (memory). These members are undefined then. */
 status_t guppi_place_files(struct guppi_file *files, size_t count);
 
 enum { GUPPI_NEAR = 2 /* seconds: both may be whole ones */ };
 /* Computes the time of a packet (PKTIDX) by SYNCTIME, which is that of PKTIDX 0 in Unix seconds.
- * *off: seconds between the start time (STT_) and it, never below 0; NAN: one of them, or the unit
- * of PKTIDX, is unknown, and *out counts for nothing. Fails with DATA if SYNCTIME is no number;
- * both outputs are unchanged then. */
+ * *off: seconds between the start time (STT_) and it, never below 0. *off is NAN, and *out
+ * undefined, if one of them, or the unit of PKTIDX, is unknown. Fails with DATA if SYNCTIME is no
+ * number; both outputs are unchanged then. */
 status_t guppi_sync_time(const struct guppi_file *file, uint64_t packet, struct utc *out,
                          double *off);
 
-/* Computes the lost share (`lost`) of each block from its count of dropped packets, and notes
- * doubtful counts in the archive's `assumed`. Fails with DEVICE (memory). */
+/* Computes the lost share (`lost`, in 1 / LOST_WHOLE) of each block from its count of dropped
+ * packets, and notes doubtful counts in the archive's `assumed`. Fails with DEVICE (memory). */
 status_t guppi_weigh_blocks(struct guppi_file *file);
 
-/* Returns the samples of a block without those that the next one repeats. */
+/* Returns the samples of a block, without those that the next block repeats. */
 uint64_t guppi_steps(const struct guppi *guppi, const struct guppi_block *block);
 
-/* Returns the samples at the end of a file (one of `files`) that the next one of a sequence should
- * repeat, but begins too late for; 0 for the last file, without a start time, and for files side by
- * side. After guppi_place_files(). */
+/* Returns the number of samples at the end of `file`, one of files [count], that the next one of a
+ * sequence should repeat, but begins too late for. Returns 0 for the last file, without a start
+ * time, and for files side by side. Call after guppi_place_files(). */
 uint64_t guppi_unrepeated(const struct guppi_file *files, size_t count,
                           const struct guppi_file *file);
 

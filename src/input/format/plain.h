@@ -33,26 +33,27 @@ struct plain {
 };
 typedef status_t plain_step_t(struct plain *plain);
 
-/* Opens a file as an archive of one part, which the caller destroys (before: NULL) in any case.
- * `read` fills in what the file says, from `known` on; `add` adds the samples when all is
- * described; NULL: they are in one piece. What is assumed goes to (*out)->assumed. An end that is
- * missing is left out, with a warning, if time is the outermost dimension. Fails with DATA:
- * missing, unreadable, more numbers than the file has, numbers that cannot be; with USAGE: words of
- * the job that do not fit; with DEVICE (memory, descriptors); and as `read` and `add` do. */
+/* Opens a file as an archive of one part; archive_destroy(*out), NULL before, in any case.
+ * read(plain) fills in the file's facts, from `known` on. add(plain) adds the samples when all is
+ * described; `add` NULL: they are in one piece. `context` becomes plain->context. Assumptions go to
+ * (*out)->assumed. An end that is missing is left out, with a warning, if time is the outermost
+ * dimension. Fails with DATA: missing, unreadable, more numbers than the file has, numbers that
+ * cannot be; with USAGE: words of the job that do not fit; with DEVICE (memory, descriptors); and
+ * as `read` and `add` do. */
 status_t plain_open(const char *path, const struct job_layout *layout, plain_step_t *read,
                     plain_step_t *add, void *context, struct archive **out);
 
-/* Sets the axes of frames of `streams` >= 1 elements: time, and polarisations of two or stations of
- * more; shape[0], the frames, is the caller's. Notes that in the archive's `assumed` unless the job
- * states axes or `is_said`. Fails with DEVICE (memory). */
+/* Sets the axes of frames of `streams` >= 1 elements: time, and polarisations if they are two,
+ * stations if more; shape[0], the number of frames, is the caller's. Notes that in the archive's
+ * `assumed` unless the job states axes or `is_said` is not 0. Fails with DEVICE (memory). */
 status_t plain_assume_streams(struct plain *plain, uint64_t streams, int is_said);
 
 /* Sets the centre, in Hz, that the file states of its only coarse channel; axes of the job that
  * make more are refused later. Call it once. Fails with DEVICE (memory). */
 status_t plain_set_centre(struct plain *plain, double hz);
 
-/* Reports mistakes in a document `what` that is part of a file. Fails with DATA if there are any,
- * instead of USAGE; with DEVICE (memory). */
+/* Reports mistakes in a document that is part of a file; `what` names it. Passes if there are none.
+ * Fails with DATA if there are any, instead of USAGE; with DEVICE (memory). */
 status_t plain_check_mistakes(const struct mistakes *mistakes, const char *what);
 
 #endif

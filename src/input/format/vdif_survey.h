@@ -31,11 +31,12 @@ struct vdif_survey {
     int64_t one_second;
 };
 
-/* Reads headers of the file at file->path: adds what they say to `survey`, which begins as zeros
- * but for `wanted`, and sets the file's frames and runs (packets_seek_frames()), where they were 0.
- * No field of a frame that is flagged invalid counts, but for `invalid`. May warn of bytes that are
- * no frames. Fails with DATA: missing, unreadable, no VDIF, or not like those before it; with
- * USAGE: a frame of another station without `wanted`; with DEVICE (memory, descriptors). */
+/* Reads headers of the file at file->path: adds their facts to `survey`, which begins as zeros but
+ * for `wanted`. Sets the file's frames and runs (packets_seek_frames(); for free(), also after a
+ * failure), where they were 0. No field of a frame that is flagged invalid counts, but for
+ * `invalid`. May warn of bytes that are no frames. Fails with DATA: missing, unreadable, no VDIF,
+ * or not like those before it; with USAGE: a frame of another station without `wanted`; with DEVICE
+ * (memory, descriptors). `survey` is undefined then. */
 status_t vdif_survey_file(struct vdif_survey *survey, struct packets_file *file);
 
 #endif
