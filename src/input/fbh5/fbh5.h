@@ -114,11 +114,11 @@ void fbh5_destroy(struct fbh5 *fbh5);
 SCOPED_END(fbh5_destroy, struct fbh5 *)
 
 /* Sets freq_hz [nchannels], in Hz, from /frequency of our own products, else as fch1 and foff say.
- * Of our own that are coherently dedispersed (coherent.constant is not 0), sets coherent.delay_hz
- * [nchannels], in Hz, too. Does nothing if freq_hz is known. Fails with DATA: no channels or more
- * than FBH5_MOST_CHANNELS, frequencies that are not finite, /delay_hz of another length or not
- * above 0, an unreadable file; with DEVICE (memory). Both lists are undefined then; fbh5_destroy()
- * frees them. Uses HDF5 for our own: one thread at a time. */
+ * Sets coherent.delay_hz [nchannels], in Hz, too, of our own products that are coherently
+ * dedispersed (coherent.constant is not 0). Does nothing if freq_hz is known. Fails with DATA: no
+ * channels or more than FBH5_MOST_CHANNELS, frequencies that are not finite, /delay_hz of another
+ * length or not above 0, an unreadable file; with DEVICE (memory). Both lists are undefined then;
+ * fbh5_destroy() frees them. Uses HDF5 for our own: one thread at a time. */
 status_t fbh5_load_band(struct fbh5 *fbh5);
 
 /* Converts SIGPROC's hhmmss.s or ddmmss.s, of either sign, to hours or degrees. Returns 1. Returns

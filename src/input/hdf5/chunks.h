@@ -27,11 +27,11 @@ struct chunks_spec {
 
 typedef struct chunks chunks_t;
 
-/* Opens a dataset, for chunks_close(). The names must outlive it; the rest of *spec is copied.
- * Fails with DATA (missing, unreadable, not what spec->identity says), DEVICE (memory, descriptors,
- * threads); *out is unchanged then. */
+/* Opens a dataset; chunks_close() closes *out. The names in *spec must outlive it; the rest of
+ * *spec is copied. Fails with DATA (missing, unreadable, not the file that spec->identity states),
+ * DEVICE (memory, descriptors, threads); *out is unchanged then. One thread at a time (HDF5). */
 status_t chunks_open(const struct chunks_spec *spec, chunks_t **out);
-/* Closes the dataset and frees all; takes NULL. */
+/* Closes the dataset, ends its threads and frees all; takes NULL. One thread at a time (HDF5). */
 void chunks_close(chunks_t *chunks);
 SCOPED_END(chunks_close, chunks_t *)
 
@@ -43,10 +43,10 @@ struct chunk_box {
     unsigned char *out;
 };
 
-/* Reads a box of at least one element, inside the dataset, each chunk once. Elements of chunks that
- * were never written are unchanged. Fails with DATA, naming file, dataset and chunk: unreadable or
- * corrupt, perhaps since the file has changed, which is the caller's to check; with DEVICE
- * (memory). Elements are undefined then. */
+/* Reads a box of at least one element, inside the dataset, each chunk once, into box->out. Elements
+ * of chunks that were never written are unchanged. Fails with DATA, naming file, dataset and chunk:
+ * unreadable or corrupt, perhaps since the file has changed, which is the caller's to check; with
+ * DEVICE (memory). Elements of the box are undefined then. One thread at a time (HDF5). */
 status_t chunks_read(chunks_t *chunks, const struct chunk_box *box);
 
 #endif

@@ -8,8 +8,8 @@
 
 /* Finds the file `name` that the file at `home` names: in the folder of `home`, in that of the file
  * to which `home` is a link, or else in the working folder. Replaces *out by its path; by `name` if
- * that is absolute, or found nowhere. Fails with DATA if a path cannot be looked up; with DEVICE
- * (memory). */
+ * that is absolute, or found nowhere. text_free() frees *out in any case. Fails with DATA if a path
+ * cannot be looked up; with DEVICE (memory); *out is undefined then. */
 status_t links_resolve(const char *home, const char *name, struct text *out);
 
 /* A name to be followed in an open file. */
@@ -21,11 +21,12 @@ struct links_request {
     void *context;
     hid_t access; /* of the dataset, if it is one; 0: as usual */
 };
-/* Opens an object of the file at `path`, which is open; the caller closes *object. Sets *is_there =
- * 0, and opens nothing, if the name leads to nothing. `note` is called with every other file, and
- * with the one that names it, before it is opened, and may refuse it. Fails with DATA (unreadable,
- * an external link leads to no file, or more than 64 links), DEVICE (memory, descriptors), and as
- * `note`; *object is unchanged then. */
+/* Opens an object of the file at request->path, which is open; h5_close() closes *object. Sets
+ * *is_there to 1; to 0 if the name leads to nothing, and leaves *object unchanged. note(context,
+ * path, from) is called with every other file, and with the one that names it, before it is opened,
+ * and may refuse it. Fails with DATA (unreadable, an external link leads to no file, or more than
+ * 64 links), DEVICE (memory, descriptors), and as `note`; *object is unchanged then. One thread at
+ * a time (HDF5). */
 status_t links_open(const struct links_request *request, hid_t *object, int *is_there);
 
 #endif

@@ -29,24 +29,25 @@ struct sources {
     uint32_t count;
 };
 
-/* Adds the file at `path` unless it is listed; texts are copied; `from` is the file that names it
- * (NULL: the job). Records its identity, but does not open it. Fails with DATA if it is missing,
- * cannot be looked up or is no ordinary file; with DEVICE (memory). */
+/* Adds the file at `path` to the list unless it is there; texts are copied; `from` is the file that
+ * names it (NULL: the job). Records its identity, but does not open it. Fails with DATA if it is
+ * missing, cannot be looked up or is no ordinary file; with DEVICE (memory), and adds none. */
 status_t sources_add(struct sources *sources, const char *path, enum source_kind kind,
                      const char *from);
 
-/* Returns the source of that path; NULL if there is none. */
+/* Returns the source of that path, inside the list; NULL if there is none. */
 const struct archive_source *sources_find(const struct sources *sources, const char *path);
 
 /* sources_check_open(): checks that the file at `path` (fd: where it is open, or -1) has not
- * changed since it was added; sources_check(): that none has. Fail with DATA, naming the file, also
- * if it is missing, or was never added. */
+ * changed since it was added. sources_check(): checks all files of the list. Fail with DATA, naming
+ * the file, if it has changed, is missing, or was never added. */
 status_t sources_check_open(const struct sources *sources, const char *path, int fd);
 status_t sources_check(const struct sources *sources);
 
-/* Finds the cause of a read of the file `path`, open as `fd`, that failed with DATA in this thread.
- * Always fails: with DATA because the file has changed, or with the cause as before and
- * *is_unreadable = 1 (else unchanged); with DEVICE (memory). */
+/* Finds the cause of a read of the file `path`, open as `fd`, that failed with DATA and recorded a
+ * cause in this thread. Always fails. If the file has changed, fails with DATA and that cause. If
+ * it has not, fails with DATA and the cause as before, and sets *is_unreadable to 1 (else it is
+ * unchanged). Fails with DEVICE (memory). */
 status_t sources_judge(const struct sources *sources, const char *path, int fd, int *is_unreadable);
 
 /* Bytes of a dataset, in order, that are in one piece of one file. */
@@ -75,24 +76,25 @@ struct lost_list {
     uint32_t count;
 };
 
-/* Returns the index of the first of some ranges that ends after `at`; `count` if there is none.
- * They are ascending and disjoint, and each, of `size` bytes, begins with two uint64_t: first,
- * count. */
+/* Returns the index of the first of `ranges` [count] that ends after `at`; `count` if there is
+ * none. They are ascending and disjoint. Each has `size` bytes and begins with two uint64_t: its
+ * first number, and how many numbers it has. */
 size_t ranges_after(const void *ranges, size_t count, size_t size, uint64_t at);
 
-/* Returns the first range of the list (after lost_join()) with some of `count` elements from
- * `first` on; NULL: none. */
+/* Returns the first range of the list (after lost_join()) that has some of `count` elements from
+ * `first` on, inside the list; NULL: none. */
 const struct lost_range *lost_find(const struct lost_list *list, uint64_t first, uint64_t count);
 
 /* Fails with DATA if one of `count` elements from `first` on is in the list (after lost_join()).
- * The message names the elements as `what` of the file `name`, and the reason. */
+ * The message names the elements as `what` ("samples") of `name` (a file or dataset), and the
+ * reason. */
 status_t lost_refuse(const struct lost_list *list, const char *name, const char *what,
                      uint64_t first, uint64_t count);
 
 /* Returns the bytes of all files of the list together, as they were when they were added. */
 uint64_t sources_bytes(const struct sources *sources);
 
-/* Frees all that it points to, and leaves {0}. */
+/* Frees all that a storage points to, and leaves {0}. */
 void storage_free(struct storage *storage);
 
 /* How they are packed (io/pack.h); a struct storage as members of another struct. */
@@ -113,11 +115,11 @@ struct external_list {
 /* Values for `option`: the setting of a job, and the option of a command that reads a file. */
 #define JOB_EXTERNAL "input.external: allow, or a list of files and folders"
 #define EXTERNAL_OPTION "--external allow, or a file or folder"
-/* Checks that each file of external storage among the sources is where it may, all links resolved:
- * in the folder of `path`, the file that the user named, or of the file to which that is a link, or
- * below; or that a list allows it, which names files, folders, or says EXTERNAL_ALLOW. Fails with
- * USAGE, naming the files and `option`, which would allow them; with DATA when one is missing, or
- * not what it was; with DEVICE (memory). */
+/* Checks that each file of external storage among the sources is where it may be, all links
+ * resolved. It may be in the folder, or below it, of `path`, the file that the user named, or of
+ * the file to which that is a link. It may also be where `list` allows: files, folders, or
+ * EXTERNAL_ALLOW. Fails with USAGE, naming the files and `option`, which would allow them; with
+ * DATA when one is missing, or was replaced; with DEVICE (memory). */
 status_t external_check(const struct sources *sources, const char *path, struct external_list list,
                         const char *option);
 

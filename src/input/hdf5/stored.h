@@ -20,7 +20,7 @@ struct lost_pieces {
     struct lost_piece *items;
     uint32_t count;
 };
-/* Frees the list, closes its spaces, and leaves {0}. */
+/* Frees the list, closes its spaces, and leaves {0}. One thread at a time (HDF5). */
 void lost_pieces_free(struct lost_pieces *lost);
 
 typedef struct depot depot_t;
@@ -34,23 +34,24 @@ struct depot_spec {
     uint32_t threads;              /* that decompress chunks; 0: one */
 };
 
-/* Opens it, for depot_close(). The names and the storage must outlive the depot. Keeps its sources
- * open, as long as they take no more than half of the file descriptors that this process may have
- * (but 20 at any rate), and their chunks cache_bytes. When planning, adds the files to spec->found.
- * Warns of a truncated file. Fails with DATA: missing, unreadable, what is wrong with the file, a
- * missing filter, a file that is not what it was; with DEVICE (memory, descriptors); *out is
- * unchanged then. Uses HDF5, as all here. */
+/* Opens the dataset of *spec; depot_close() closes *out. The names and the storage must outlive it.
+ * Keeps its sources open, and spec->cache_bytes of their chunks. Sources take at most half of the
+ * file descriptors that this process may have, but 20 at any rate. When planning, adds the files to
+ * spec->found. Warns of a truncated file. Fails with DATA: missing, unreadable, wrong, a missing
+ * filter, a file that has changed since it was planned; with DEVICE (memory, descriptors); *out is
+ * unchanged then. One thread at a time (HDF5). */
 status_t depot_open(const struct depot_spec *spec, depot_t **out);
 /* Closes all that is open and frees the depot; takes NULL. */
 void depot_close(depot_t *depot);
 SCOPED_END(depot_close, depot_t *)
 
-/* Returns the open dataset, which stays the depot's. */
+/* Returns the open dataset, which stays the depot's: valid until depot_close(). */
 hid_t depot_dataset(const depot_t *depot);
 
-/* Moves the extents of a contiguous dataset to the caller, in the order of its elements, in its
- * file or in external ones; pack_free_list() of archive_extent_type frees them. *count 0: the
- * dataset must be read through HDF5. */
+/* Moves the extents of a contiguous dataset to the caller, *extents [*count] in the order of its
+ * elements, in its file or in external ones; pack_free_list() of archive_extent_type frees them.
+ * *count is 0, and *extents NULL, if the dataset must be read through HDF5, or they were taken
+ * before. */
 void depot_take_extents(depot_t *depot, struct archive_extent **extents, uint32_t *count);
 
 /* Missing elements, and bytes of chunks. */
@@ -59,12 +60,13 @@ struct depot_found {
     uint64_t chunk_bytes, work_bytes, row_bytes, index_bytes;
 };
 SCOPED_CALLS(depot_found_free, struct depot_found, lost_pieces_free(&at->lost))
-/* Finds missing elements, when planning (spec.found is set); the caller frees out->lost ({0}
- * before) in any case. Sets the bytes of the largest chunk of it and of its sources, those that a
- * thread needs to decompress one, and those of all chunks that one index of the dimension of
- * reading touches: 0 without chunks. Sets also those that HDF5 takes to find all chunks, 4 to 24
- * MiB even without any. Fails with DATA (unreadable, a missing filter, too many pieces), DEVICE
- * (memory, descriptors). */
+/* Finds missing elements, when planning (spec.found is set), and bytes of chunks. *out is {0}
+ * before; depot_found_free() in any case. out->chunk_bytes: bytes of the largest chunk of the
+ * dataset and its sources. out->work_bytes: bytes that a thread needs to decompress one.
+ * out->row_bytes: bytes of all chunks that one index of the dimension of reading touches. All are 0
+ * without chunks. out->index_bytes: bytes that HDF5 takes to find all chunks, 4 to 24 MiB even
+ * without any. Fails with DATA (unreadable, a missing filter, too many pieces), DEVICE (memory,
+ * descriptors). One thread at a time (HDF5). */
 status_t depot_search(depot_t *depot, struct depot_found *out);
 
 /* A read of selected elements. */
@@ -74,18 +76,21 @@ struct depot_read {
     void *out;
     const char *what; /* for messages: "samples 1 .. 2" */
 };
-/* Reads, when spec.storage is set, the elements that are selected in `wanted` (of the dataset) to
- * those selected in `memory`, both dataspaces. Elements without samples have undefined values.
- * Fails with DATA: unreadable or corrupt (depot_is_unreadable() is 1 then), or a file is not what
- * it was; with DEVICE (memory, descriptors, threads). The output is undefined then. */
+/* Reads, when spec.storage is set, the elements that are selected in read->wanted (of the dataset)
+ * to those selected in read->memory, both dataspaces, of read->out. Elements without samples have
+ * undefined values. Fails with DATA: unreadable or corrupt (depot_is_unreadable() is 1 then), or a
+ * file has changed since it was planned; with DEVICE (memory, descriptors, threads). The output is
+ * undefined then. One thread at a time (HDF5). */
 status_t depot_read(depot_t *depot, const struct depot_read *read);
 
-/* Returns whether the last depot_read() has failed, and only because samples are unreadable. */
+/* Returns 1 if the last depot_read() has failed, and only because samples are unreadable; else 0.
+ */
 int depot_is_unreadable(const depot_t *depot);
 
-/* Checks, when planning, that a dataset which describes others has all its elements. Adds its files
- * to `storage`. Warns of a truncated file. Fails with DATA: elements are missing, there is no such
- * dataset or file, or it is unreadable; with DEVICE (memory, descriptors). Uses HDF5. */
+/* Checks, when planning, that the dataset `name` of the file at `path`, which describes others, has
+ * all its elements. Adds its files to `storage`. Warns of a truncated file. Fails with DATA:
+ * elements are missing, there is no such dataset or file, or it is unreadable; with DEVICE (memory,
+ * descriptors). One thread at a time (HDF5). */
 status_t stored_require_whole(const char *path, const char *name, struct storage *storage);
 
 #endif

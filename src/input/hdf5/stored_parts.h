@@ -29,8 +29,9 @@ struct mappings {
 };
 
 /* Fits the mapping to the shape of its source, `space`: an unlimited mapping ends where the source
- * or the dataset ends. Fails with DATA if the source has another rank, ends before the mapping, or
- * gives another number of elements; with DEVICE (memory). */
+ * or the dataset ends. Does nothing if that was done. Fails with DATA if the source has another
+ * rank, ends before the mapping, or gives another number of elements; with DEVICE (memory). One
+ * thread at a time (HDF5). */
 status_t mapping_settle(struct mapping *mapping, hid_t space);
 
 /* One dataset, open. */
@@ -83,33 +84,36 @@ struct depot {
 };
 
 /* Opens the dataset of the depot itself (`by` and `mapping` NULL), or the source of a mapping of
- * `by`, for stored_free(). Warns if the depot's own file is truncated. Fails with DATA (missing,
- * unreadable, a missing filter: depot->is_hard then, not what it was), DEVICE (memory,
- * descriptors); *out is unchanged then. */
+ * `by`; stored_free() closes *out. Warns if the depot's own file is truncated. Fails with DATA:
+ * missing, unreadable, a file that has changed since it was planned, a missing filter
+ * (depot->is_hard is 1 then); with DEVICE (memory, descriptors); *out is unchanged then. One thread
+ * at a time (HDF5). */
 status_t stored_open(depot_t *depot, const struct stored *by, const struct mapping *mapping,
                      struct stored **out);
-/* Closes a dataset and frees it; takes NULL. */
+/* Closes a dataset and frees it; takes NULL. One thread at a time (HDF5). */
 void stored_free(struct stored *stored);
 SCOPED_END(stored_free, struct stored *)
 
-/* Returns "/" for a name that does not begin with one, else "". */
+/* Returns "/" for a name that does not begin with one, else "". The text is static. */
 const char *stored_slash(const char *name);
 
 /* Returns the bytes of chunks that may be kept: spec.cache_bytes, but at least 1 MiB. */
 uint64_t depot_budget(const depot_t *depot);
 
 /* Pins the source of a mapping of `by`, opened if necessary, until depot_give(), which the caller
- * calls for *out (before: NULL) in any case. May close others that are not pinned. Fails with DATA
- * if it is already in use on the way to `by` (a cycle), more than MOST_DEPTH levels deep, missing,
- * unreadable, or not what it was; with DEVICE (memory, descriptors). */
+ * calls for *out (before: NULL) in any case. *out stays the depot's. May close others that are not
+ * pinned. Fails with DATA if it is already in use on the way to `by` (a cycle), more than
+ * MOST_DEPTH levels deep, missing, unreadable, or has changed since it was planned; with DEVICE
+ * (memory, descriptors). One thread at a time (HDF5). */
 status_t depot_take(depot_t *depot, const struct stored *by, struct mapping *mapping,
                     struct stored **out);
-/* Takes the last pin of depot_take() back; takes NULL. */
+/* Ends the last pin of depot_take(), of `stored`; takes NULL, and does nothing then. */
 void depot_give(depot_t *depot, struct stored *stored);
 
-/* storage_key(): appends the key under which an absent source is noted; fails with DEVICE (memory).
- * storage_is_absent(): returns whether that key is noted. */
+/* Appends the key under which an absent source, the dataset `name` of the file at `path`, is noted.
+ * Fails with DEVICE (memory). */
 status_t storage_key(const char *path, const char *name, struct text *out);
+/* Returns 1 if a key (storage_key()) is noted as that of an absent source, else 0. */
 int storage_is_absent(const struct storage *storage, const char *key);
 
 #endif

@@ -31,17 +31,17 @@ struct vdif_header {
     uint64_t mask;      /* its lowest bits: the first channels */
 };
 
-/* Decodes a VDIF header of VDIF_BYTES bytes, of which legacy headers use VDIF_LEGACY_BYTES, into
- * *out; checks nothing. */
+/* Decodes a VDIF header into *out; checks nothing. `bytes` has VDIF_BYTES bytes, of which legacy
+ * headers use VDIF_LEGACY_BYTES. */
 void vdif_header_read(const unsigned char *bytes, struct vdif_header *out);
 
-/* Writes the two characters of a station's id, or its number if they are not printable. Returns
- * `text`. */
+/* Writes the two characters of a station's id, or its number if they are not printable, to `text`.
+ * Returns `text`. */
 const char *vdif_station_name(uint32_t station, char text[UNITS_TEXT]);
 
-/* vdif_epoch_utc(): returns the UTC of the reference epoch, half years since 2000. vdif_second():
- * returns the whole seconds, leap seconds counted, from 2000-01-01 to a header's time, `seconds`
- * after its epoch. */
+/* vdif_epoch_utc(): returns the UTC of a reference epoch, counted in half years since 2000.
+ * vdif_second(): returns the whole seconds, leap seconds counted, from 2000-01-01 to `seconds`
+ * after such an epoch. */
 struct utc vdif_epoch_utc(uint32_t epoch);
 uint64_t vdif_second(uint32_t epoch, uint32_t seconds);
 
@@ -64,7 +64,8 @@ struct drx_header {
     uint32_t tuning; /* frequency = DRX_TICKS tuning / 2^32 Hz */
 };
 
-/* Decodes DRX_HEADER_BYTES bytes of a DRX frame into *out; is_packet is 0 if they are none. */
+/* Decodes the header of a DRX frame, DRX_HEADER_BYTES bytes, into *out; is_packet is 0 if they are
+ * none. */
 void drx_header_read(const unsigned char *bytes, struct drx_header *out);
 
 /* A packet of a LOFAR station (udpPacketManager, src/lib/lofar_udp_general.h.in): [beamlet][time]
@@ -80,24 +81,25 @@ struct lofar_header {
     uint64_t sample; /* the first one's number since 1970, LOFAR_TAPS clock cycles each */
 };
 
-/* Decodes LOFAR_HEADER_BYTES bytes into *out; is_packet is 0 if they are no header. */
+/* Decodes the header of a LOFAR packet, LOFAR_HEADER_BYTES bytes, into *out; is_packet is 0 if they
+ * are none. */
 void lofar_header_read(const unsigned char *bytes, struct lofar_header *out);
 
-/* Returns the byte at which a frame, by its number, begins in its file, whose frames have
- * `frame_bytes` bytes. */
+/* Returns the byte of its file at which a frame, by its number from 0, begins. Frames of the file
+ * have `frame_bytes` bytes. */
 uint64_t frames_offset(uint64_t frame_bytes, const struct packets_file *file, uint64_t frame);
 
-/* Returns the number of the frame after the run of frames that follow each other, of which `frame`
- * is one. */
+/* Returns the number, from 0, of the frame after the run of frames that follow each other, of which
+ * `frame` is one. */
 uint64_t frames_run_end(const struct packets_file *file, uint64_t frame);
 
-/* Returns whether bytes, PACKETS_MARK of them, are a header by `mask`, the strict or the loose one
- * of the mark. */
+/* Returns 1 if `bytes` [PACKETS_MARK] are a header by `mask`, the strict or the loose one of the
+ * mark; else 0. */
 int frames_is_header(const struct packets_mark *mark, const unsigned char *bytes,
                      const unsigned char mask[PACKETS_MARK]);
 
-/* Returns the bit of a channel (from 0) in packet.groups, as a mask: each channel has its own, of
- * more than 64 some share one. */
+/* Returns the bit of a channel (from 0) in packet.groups, as a mask. Each channel has its own; of
+ * more than 64 channels some share one. */
 uint64_t frames_group(const struct packets *packets, uint32_t channel);
 
 #endif

@@ -133,8 +133,8 @@ struct packets_open {
     struct packets_kept *kept; /* headers that were looked at before; may be NULL */
 };
 
-/* Reads the header of a frame that is contrary or beyond (struct packet). Always fails with DATA:
- * the message says why it is, or that it is unreadable. */
+/* Reads the header of a frame (by its number from 0) that is contrary or beyond (struct packet).
+ * Always fails with DATA: the message says why it is, or that it is unreadable. */
 status_t packets_complain(const struct packets_open *open, uint64_t frame);
 
 /* The fate of a frame, by its period and those of PACKETS_AROUND frames on either side, as far as
@@ -145,9 +145,9 @@ enum packets_place {
     PACKETS_WRONG /* an error: packets_complain() reports which */
 };
 
-/* Sets *end to the number of the frame after the last one that is known or contrary, 0 if none is:
- * fill may follow, up to the reserved size of the file. Fails with DATA if a header is unreadable;
- * *end is undefined then. */
+/* Sets *end to the number (from 0) of the frame after the last one that is known or contrary; to 0
+ * if none is. Fill may follow, up to the reserved size of the file. Fails with DATA if a header is
+ * unreadable; *end is undefined then. */
 status_t packets_known_end(const struct packets_open *open, uint64_t *end);
 
 /* Finds the first and last period of the file, by its first and last frames in place. Warns of a
@@ -204,12 +204,13 @@ void packets_kept_free(struct packets_kept *kept);
 status_t packets_keep(const struct packets_open *open, uint64_t low, uint64_t high,
                       const struct packet **headers, const char **places);
 
-/* Returns the bytes of a frame that is kept in memory, valid until the next call that changes
- * `kept`; NULL: they must be read. */
+/* Returns the bytes of a frame (by its number from 0) that is kept in memory, frame_bytes of them,
+ * valid until the next call that changes `kept`; NULL: they must be read. */
 const unsigned char *packets_kept_bytes(const struct packets_kept *kept, uint64_t frame);
 
-/* Returns whether mapped bytes are gone because the file was truncated. Then all are unmapped, none
- * is mapped until the next packets_keep(), and results made from them are invalid. */
+/* Returns 1 if mapped bytes are gone because the file was truncated, else 0. If they are, all are
+ * unmapped, none is mapped until the next packets_keep(), and results made from them are invalid.
+ */
 int packets_kept_drop_cut(struct packets_kept *kept);
 
 #endif

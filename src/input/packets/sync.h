@@ -34,8 +34,8 @@ struct packets_ends {
 };
 
 /* Finds the first byte from `from` on, before `end`, at which a header begins, by the strict mark.
- * Sets *out to `end` if there is none, and after a failure. Fails with DATA (unreadable), DEVICE
- * (memory). */
+ * Sets *out to it; to `end` if there is none, and after a failure. Fails with DATA (unreadable),
+ * DEVICE (memory). */
 status_t packets_seek_header(const struct packets_seek *seek, uint64_t from, uint64_t end,
                              uint64_t *out);
 
@@ -43,7 +43,7 @@ status_t packets_seek_header(const struct packets_seek *seek, uint64_t from, uin
  * also after a failure) and scanned of *out, where they were 0, and the headers at both ends. Warns
  * of bytes that are no frames, and prints a note of those after the last one. Reads some headers,
  * and all of the file from the first place on where no frame is as expected. Fails with DATA
- * (unreadable), DEVICE (memory). */
+ * (unreadable), DEVICE (memory); frames, scanned and `ends` are undefined then. */
 status_t packets_seek_frames(const struct packets_seek *seek, uint64_t begin,
                              struct packets_file *out, struct packets_ends *ends);
 

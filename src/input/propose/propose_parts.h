@@ -40,21 +40,22 @@ struct propose_word {
     uint32_t order;             /* of two facts of one meaning, that with the lower comes first */
 };
 
-/* Returns the place in `words`, which have blanks between them, of the word that the first `length`
- * letters of a text are; NULL: none. */
+/* Returns the word of `words`, which have blanks between them, that equals the first `length` bytes
+ * of `text`, inside `words`; NULL: none does. */
 const char *propose_word_among(const char *words, const char *text, size_t length);
 
-/* Returns the word that a name is, also with a unit after it ("FS_MHz"); its `means` is MEANINGS if
- * it is none. */
+/* Returns the known word that a name is, also with a unit after it ("FS_MHz"); its `means` is
+ * MEANINGS if it is none. */
 struct propose_word propose_word_of(const char *name);
 
 /* Bytes of a name as propose_plain() writes it. */
 enum { PROPOSE_NAME = 64 };
-/* Copies letters and digits of a name in lower case, at most PROPOSE_NAME - 1, and a NUL. */
+/* Copies letters and digits of a name in lower case to `out`, at most PROPOSE_NAME - 1 of them, and
+ * a NUL. */
 void propose_plain(const char *name, char out[PROPOSE_NAME]);
 
-/* Returns the word (static) in the name of a dataset or dimension by which numbers are powers, or
- * (complex ones, is_real 0, too) visibilities; NULL: none. */
+/* Returns the word (static) in the name of a dataset or dimension by which real numbers are powers,
+ * or numbers are visibilities, which may be complex (`is_real` 0); NULL: none. */
 const char *propose_power_word(const char *name, int is_real);
 
 /* A value whose name is a known word. */
@@ -110,13 +111,17 @@ struct proposal {
     struct text *out;
 };
 
-/* Add the value of an attribute of an open object, or of a dataset, to p->facts if its name is a
- * known word and fewer than 4096 are noted. It is a text, or up to 2^20 numbers, which are equal
- * unless they are frequencies; of a dataset one, or a list of frequencies, stored in the file
- * itself. Others change nothing. `name`: of the object, without the first slash; is_of_data: it is
- * a dataset of several values. Fail with DATA if the file is unreadable; with DEVICE (memory). */
+/* Adds the value of an attribute of an open object to p->facts if its name is a known word and
+ * fewer than 4096 are noted. It is a text, or up to 2^20 numbers, which are equal unless they are
+ * frequencies; others change nothing. `name`: of the object, without the first slash. `is_of_data`
+ * is 1 if the object is a dataset of several values. Fails with DATA if the file is unreadable;
+ * with DEVICE (memory). Main thread only (HDF5). */
 status_t propose_note_attribute(struct proposal *p, hid_t object, const char *name,
                                 const char *attribute, int is_of_data);
+/* Adds the value of an open dataset to p->facts if its name is a known word and fewer than 4096 are
+ * noted. It is a text, a number, or a list of up to 2^20 frequencies, stored in the file itself;
+ * others change nothing. `name`: of the dataset, without the first slash. Fails with DATA if the
+ * file is unreadable; with DEVICE (memory). Main thread only (HDF5). */
 status_t propose_note_dataset(struct proposal *p, hid_t dataset, const char *name);
 
 /* Facts of one meaning or of two. */
@@ -125,34 +130,39 @@ struct propose_facts {
     size_t count;
     const struct propose_fact *all[2 * PROPOSE_FACTS];
 };
-/* propose_facts_of(): returns facts of a meaning about the samples, the first that counts first;
- * weak ones, or those of other datasets, only if there are no others. propose_facts_add(): adds
- * those of one other meaning after them: there is space for no more. Facts belong to `p`. */
+/* Returns the facts of a meaning about the samples, the most important first, at most
+ * PROPOSE_FACTS. Weak ones, or those of other datasets, are among them only if there are no others.
+ * The facts belong to `p`. */
 struct propose_facts propose_facts_of(const struct proposal *p, enum propose_meaning means);
+/* Adds the facts of one other meaning to `facts`, of propose_facts_of(), after those that it has,
+ * the most important first, at most PROPOSE_FACTS. Only once: there is no space for a third
+ * meaning. The facts belong to `p`. */
 void propose_facts_add(const struct proposal *p, enum propose_meaning means,
                        struct propose_facts *facts);
-/* Returns the integer, from 1 to 2^53, with this meaning; 0: not stated, or contradictory. */
+/* Returns the integer, from 1 to 2^53, that facts of this meaning state; 0: none does, or they
+ * contradict each other. */
 uint64_t propose_count_of(const struct proposal *p, enum propose_meaning means);
 
-/* Frees what p->facts points to, and the list. Call it once. */
+/* Frees all that p->facts points to, and the list. Call it once: the pointer stays. */
 void propose_facts_free(struct proposal *p);
 
 /* Appends facts as they are shown: `before`, then the facts, separated by commas; nothing without
- * facts. Here and below a failure, DEVICE (memory), is kept in out->status. */
+ * facts. A failure, DEVICE (memory), is kept in out->status. */
 void propose_add_facts(struct text *out, const char *before, const struct propose_facts *facts);
 /* propose_add_quoted(): appends a text in quotes, for YAML; "???" for one that YAML cannot have.
- * propose_add_path(): a path or name, without quotes if it needs none. A failure is kept in
- * out->status. */
+ * propose_add_path(): appends a path or name, without quotes if it needs none. A failure, DEVICE
+ * (memory), is kept in out->status. */
 void propose_add_quoted(struct text *out, const char *text);
 void propose_add_path(struct text *out, const char *path);
-/* Writes a number in a form that YAML reads as one. Returns `text`; propose_number(): a text of its
- * own, which lasts to the end of the block. */
+/* Writes a number to `text` in a form that YAML reads as one. Returns `text`; propose_number(): a
+ * text of its own, which lasts to the end of the block. */
 const char *propose_number_in(double value, char text[UNITS_TEXT]);
 #define propose_number(value) propose_number_in(value, UNITS_OWN)
 
-/* Append lines of a layout to p->out, with "???" for what is missing or contradictory;
- * propose_add_rate() sets p->multiple, too. A failure, DEVICE (memory), is kept in p->out->status.
- */
+/* Append lines of a layout to p->out, with "???" for facts that are missing or contradictory.
+ * propose_add_rate(): the sample rate and oversampling; sets p->multiple, too.
+ * propose_add_frequencies(): the centres of coarse channels. propose_add_start(): the start. A
+ * failure, DEVICE (memory), is kept in p->out->status. */
 void propose_add_rate(struct proposal *p);
 void propose_add_frequencies(const struct proposal *p);
 void propose_add_start(const struct proposal *p);

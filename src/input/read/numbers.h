@@ -22,10 +22,10 @@
  * two. Fails with DATA: such numbers cannot be; a real sample has no 0 Hz at the edge. */
 status_t numbers_settle(struct archive *archive);
 
-/* Settles numbers of an archive whose stored numbers q, signed pairs, are volts times the parts'
- * `steps`, after numbers_settle(): sets its results to 32-bit floats; the stored number `blank`
- * becomes NaN. Fails with DATA if they are no compound pairs of signed numbers of 8 or 16 bits,
- * time outermost, without offset and missing value. */
+/* Settles numbers of an archive whose stored numbers q are signed pairs, after numbers_settle(): q
+ * times the parts' `steps` is volts. The numbers that are handed out become 32-bit floats; the
+ * stored number `blank` becomes NaN. Fails with DATA if they are no compound pairs of signed
+ * numbers of 8 or 16 bits, time outermost, without offset and missing value. */
 status_t numbers_settle_steps(struct archive *archive, int32_t blank);
 
 /* Numbers of a time step that are kept: of `each`, `kept` from `skipped` on. */
@@ -52,41 +52,43 @@ typedef struct numbers numbers_t;
 /* Creates the conversion for an archive after numbers_settle(), for numbers_destroy(). Fails with
  * DEVICE (memory), and leaves *out unchanged. */
 status_t numbers_create(const struct archive *archive, numbers_t **out);
-/* Creates the conversion of numbers stored like `stored` to a format that represents all of them,
- * for numbers_destroy(). Fails with DEVICE (memory), and leaves *out unchanged. */
+/* Creates the conversion of numbers stored like `stored`, which is copied, to a format that
+ * represents all of them, for numbers_destroy(). Fails with DEVICE (memory), and leaves *out
+ * unchanged. */
 status_t numbers_create_as(const struct archive_number *stored, enum sample_format format,
                            numbers_t **out);
 /* Frees a conversion; takes NULL. */
 void numbers_destroy(numbers_t *numbers);
 
 /* Makes `count` numbers, of which the first is stored `bit` bits after `from`: a multiple of
- * stored.bits, in the order of the numbers, not of the bits of a byte. `from` and `to` need not
- * be aligned and do not overlap. NaN and infinities stay what they are; 64-bit numbers beyond those
- * of 32 bits become infinite.
+ * stored.bits, in the order of the numbers, not of the bits of a byte. `from` and `to` need not be
+ * aligned and do not overlap. NaN and infinities stay what they are; 64-bit floats beyond those of
+ * 32 bits become infinite.
  *
- *   to   [count] of `bytes` */
+ *   to   [count] of numbers->bytes bytes each */
 void numbers_make(const numbers_t *numbers, const void *from, uint64_t bit, uint64_t count,
                   void *to);
 
 /* Makes numbers as numbers_make() does, of `steps` time steps of cut->each numbers, the first
- * stored `bit` bits after `from`; in each step those that `cut` keeps: to [steps][kept] of `bytes`.
- */
+ * stored `bit` bits after `from`. Of each step it makes those that `cut` keeps.
+ *
+ *   to   [steps][cut->kept] of numbers->bytes bytes each */
 void numbers_keep(const numbers_t *numbers, const struct numbers_cut *cut, const void *from,
                   uint64_t bit, uint64_t steps, char *to);
 
-/* Moves 0 Hz from the edge of the coarse channel to its centre, if it is there, in numbers that
- * were made: multiplies by (-1)^n, n the sample's number in the observation.
+/* Moves 0 Hz from the edge of the coarse channel to its centre, if it is at the edge, in numbers
+ * that were made: multiplies by (-1)^n, n the sample's number in the observation.
  *
- *   data    [steps][each] of `bytes`
+ *   data    [steps][each] of numbers->bytes bytes each
  *   first   n of the first time step */
 void numbers_turn(const numbers_t *numbers, uint64_t first, uint64_t steps, uint64_t each,
                   void *data);
 
-/* Multiplies numbers that were made by what 1 of them is, where the part says it (number.has_steps;
- * else does nothing): in double, to the nearest float.
+/* Multiplies numbers that were made by the volts of a stored 1, where the part has such `steps`
+ * (number.has_steps; else does nothing): in double, to the nearest float.
  *
- *   data            [steps][kept] of `bytes`
- *   first           the first time step's number in the part */
+ *   data            float [steps][cut->kept]
+ *   first           number of the first time step in the part, from 0 */
 void numbers_scale(const numbers_t *numbers, const struct numbers_cut *cut,
                    const struct archive_part *part, uint64_t first, uint64_t steps, void *data);
 
