@@ -50,10 +50,10 @@ void report_hand_over(void);
  * failure; `cause` is copied, at most 16383 bytes. Returns `code`. */
 status_t report_adopt(status_t code, const char *cause);
 
-/* Forgets a failure that only means "not of this kind", and returns STATUS_OK. Returns DEVICE (no
- * memory) and STOPPED as they are, and keeps their causes: the kind is unknown then. Returns OK for
- * OK. In the main thread, causes that helpers handed over are forgotten, too: helpers have all done
- * their work. */
+/* Forgets a failure of status `st` that only means "not of this kind", and returns STATUS_OK.
+ * Returns DEVICE (no memory) and STOPPED as they are, and keeps their causes: the kind is unknown
+ * then. Returns OK for OK. In the main thread, causes that helpers handed over are forgotten, too:
+ * helpers have all done their work. */
 status_t report_forgive(status_t st);
 /* Returns 1 if `st`, the status of a call, is not OK, else 0. Forgets the cause of a failure, as
  * report_clear() does. */

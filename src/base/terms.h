@@ -86,7 +86,8 @@ enum compression {
 
 /* File format of a complete product. */
 enum file_format { FILE_HDF5, FILE_FIL, FILE_PSRFITS };
-/* Returns a format's name as job files spell it: "hdf5", "fil", "psrfits". The text is static. */
+/* Returns the name of a format, which is one of the enum, as job files spell it: "hdf5", "fil",
+ * "psrfits". The text is static. */
 const char *file_format_name(enum file_format format);
 /* Returns the format by the ending of a file's name: FILE_FIL for ".fil", FILE_PSRFITS for ".fits"
  * and ".sf", FILE_HDF5 for all others. Endings in capitals are others. */
@@ -238,8 +239,8 @@ struct flagging {
     double sigma;     /* kurtosis beyond it is flagged; 0: it is only stored */
     uint64_t spectra; /* of a cell, which divide those of a dump */
 };
-/* polarisation_name(), stokes_v_name(), feed_name(): return the name of a value of the enum as job
- * files spell it. The texts are static. */
+/* polarisation_name(), stokes_v_name(), feed_name(): return the name of a value, which is one of
+ * its enum, as job files spell it. The texts are static. */
 const char *polarisation_name(enum polarisation polarisation);
 const char *stokes_v_name(enum stokes_v v);
 const char *feed_name(enum feed feed);
@@ -277,9 +278,11 @@ enum axis {
     AXIS_KINDS
 };
 
-/* axis_name() to product_name(): return the name of a value of the enum as job files and archives
- * spell it; the texts are static. product_quantity(): returns the quantity of the product's rows.
- * product_is_filterbank(): returns 1 if the product is a filterbank (FBH5), else 0. */
+/* axis_name(), window_name(), normalise_name(), order_name(), backend_name(), kernel_name(),
+ * fft_name(), planning_name(), filter_method_name(), product_name(): return the name of a value,
+ * which is one of its enum, as job files and archives spell it. The texts are static.
+ * product_quantity(): returns the quantity of the product's rows. product_is_filterbank(): returns
+ * 1 if the product is a filterbank (FBH5), else 0. */
 const char *axis_name(enum axis axis);
 const char *window_name(enum window_kind kind);
 const char *normalise_name(enum normalise normalise);

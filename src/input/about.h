@@ -33,7 +33,7 @@ struct about {
  * file. Uses HDF5, in this process: call it apart (io/apart.h). Fails with DATA (missing,
  * unreadable), DEVICE (memory, descriptors). Main thread only (HDF5). */
 status_t about_read(const char *path, const char *dataset, struct about *out);
-/* Frees the list, and leaves {0}. */
+/* Frees the list and its texts, and leaves {0}. */
 void about_free(struct about *about);
 
 /* Returns "contains complex spectra" and the like, by the names of the open file's datasets; "is

@@ -294,24 +294,26 @@ size_t archive_stream_gap_after(const struct archive *archive, uint64_t number, 
  * all streams. */
 uint64_t archive_gap_in(const struct archive *archive, uint64_t first, uint64_t count);
 /* Returns how many of `count` samples, from sample `first` of the observation on, a selected stream
- * lacks: in gaps of all streams or its own, or where its part has no samples. */
+ * (from 0, below nstreams) lacks: in gaps of all streams or its own, or where its part has no
+ * samples. */
 uint64_t archive_gap_of(const struct archive *archive, uint32_t stream, uint64_t first,
                         uint64_t count);
-/* Finds the first samples of the observation at or after `at` and before `end` that the selected
- * stream lacks, as archive_gap_of() counts them. Sets *first and *count to those that follow each
- * other, not beyond `end`. Returns 1; 0 if there are none: then *count is 0, *first unchanged. */
+/* Finds the first samples of the observation at or after `at` and before `end` that a selected
+ * stream (from 0, below nstreams) lacks, as archive_gap_of() counts them. Sets *first and *count to
+ * those that follow each other, not beyond `end`. Returns 1; 0 if there are none: then *count is 0,
+ * *first unchanged. */
 int archive_next_gap(const struct archive *archive, uint32_t stream, uint64_t at, uint64_t end,
                      uint64_t *first, uint64_t *count);
 /* Returns 1 if all streams, selected or not, lack the same samples, which are in losses.gaps; else
  * 0. */
 int archive_gaps_are_common(const struct archive *archive);
-/* Returns the share of sample `at` of the observation that is lost of this selected stream, in 1 /
- * LOST_WHOLE; 0: none, or no part has the sample. Sets *next to the first sample after it for which
- * that may differ; UINT64_MAX: none does. */
+/* Returns the share of sample `at` of the observation that is lost of a selected stream (from 0,
+ * below nstreams), in 1 / LOST_WHOLE; 0: none, or no part has the sample. Sets *next to the first
+ * sample after it for which that may differ; UINT64_MAX: none does. */
 uint32_t archive_partial_at(const struct archive *archive, uint32_t stream, uint64_t at,
                             uint64_t *next);
-/* Returns 1 if two selected streams are in the same files, else 0. Such streams lack the same
- * packets (struct archive_partial), but each may have gaps of its own. */
+/* Returns 1 if two selected streams (from 0, below nstreams) are in the same files, else 0. Such
+ * streams lack the same packets (struct archive_partial), but each may have gaps of its own. */
 int archive_are_together(const struct archive *archive, uint32_t one, uint32_t other);
 /* Returns the number of samples of the selected range that lack packets (struct archive_partial):
  * the sum over all files, whichever streams are selected; 0 if losses.is_made. */

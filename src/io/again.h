@@ -13,8 +13,9 @@
 int again_read(int fd, void *data, size_t bytes);
 int again_write(int fd, const void *data, size_t bytes);
 
-/* The C library's functions of these names without __wrap_, with the same arguments, results and
- * errno. A call that a signal interrupts is repeated, so none fails with EINTR. */
+/* __wrap_NAME(): the C library's function NAME(), with the same arguments, result (-1 after an
+ * error) and errno. A call that a signal interrupts is repeated: none fails with EINTR. Any thread.
+ */
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_openat(int folder, const char *path, int flags, ...);
 int __wrap_stat(const char *path, struct stat *out);
@@ -25,7 +26,9 @@ int __wrap_fdatasync(int fd);
 int __wrap_ftruncate(int fd, off_t bytes);
 int __wrap_sync_file_range(int fd, off_t offset, off_t bytes, unsigned flags);
 
-/* The C library's own functions of these names without __real_, as the linker names them. */
+/* __real_NAME(): the C library's own function NAME(), by the name that the linker gives it: with
+ * the same arguments, result (-1 after an error) and errno, EINTR among them. For __wrap_NAME().
+ * Any thread. */
 int __real_open(const char *path, int flags, ...);
 int __real_openat(int folder, const char *path, int flags, ...);
 int __real_stat(const char *path, struct stat *out);

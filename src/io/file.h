@@ -10,9 +10,10 @@
 /* cfitsio has functions of the same names, and calls ours in their place if it sees them. */
 #pragma GCC visibility push(hidden)
 
-/* Make the name under which `path` is written, path + ".part"; that of its journal, path +
- * ".journal"; that of its compressed rows, path + ".packed.part", or path + ".p.part" where a name
- * would be too long. *out is for free(). Fail with DEVICE (memory), and leave *out unchanged. */
+/* Make names beside `path`, *out for free(). file_part_name(): under which it is written, path +
+ * ".part". file_journal_name(): that of its journal, path + ".journal". file_packed_name(): that of
+ * its compressed rows, path + ".packed.part", or path + ".p.part" where that would be too long.
+ * Fail with DEVICE (memory), and leave *out unchanged. */
 status_t file_part_name(const char *path, char **out);
 status_t file_journal_name(const char *path, char **out);
 status_t file_packed_name(const char *path, char **out);
@@ -148,8 +149,8 @@ int file_is_huge(uint64_t bytes);
 /* Removes a file by its name (of a link, the link), if it exists. Warns if it cannot be removed. */
 void file_remove(const char *path);
 
-/* Write the bytes of an open file to the disk. file_sync() writes its metadata, too. `path` is for
- * the message. Fail with NO_SPACE, DATA: some may not be on the disk. */
+/* file_sync_data(): writes the bytes of an open file to the disk. file_sync(): its metadata, too.
+ * `path` is for the message. Fail with NO_SPACE, DATA: some may not be on the disk. */
 status_t file_sync_data(int fd, const char *path);
 status_t file_sync(int fd, const char *path);
 /* Renames `part`, which is open as `fd`, to `path`, and syncs the name. Without `force`, a file

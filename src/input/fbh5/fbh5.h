@@ -145,17 +145,17 @@ status_t fbh5_check_dispersed(const struct fbh5 *fbh5);
  * time. */
 status_t fbh5_check_even(const struct fbh5 *fbh5);
 
-/* Returns 1 if if number `at` (from 0) is a power, which may be added to others, or the file does
- * not say. Returns 0 for Stokes Q, U, V and for a product of two polarisations. */
+/* Returns 1 if polarisation (if) number `at`, from 0, is a power, which may be added to others, or
+ * the file does not say. Returns 0 for Stokes Q, U, V and for a product of two polarisations. */
 int fbh5_is_power(const struct fbh5 *fbh5, uint32_t at);
 
-/* Appends the name of if number `at` (from 0) in pol_type, in capitals: "AA", "I"; where the file
- * has none, nothing. Fails with DEVICE (memory). */
+/* Appends the name of polarisation (if) number `at`, from 0, in pol_type, in capitals: "AA", "I";
+ * where the file has none, nothing. Fails with DEVICE (memory). */
 status_t fbh5_name_if(const struct fbh5 *fbh5, uint32_t at, struct text *out);
 
-/* Appends the name of if number `at` (from 0) for users: that of the archive's polarisation ("X",
- * "CS001/X") in products of ours, else as fbh5_name_if(), perhaps nothing. Fails with DEVICE
- * (memory). */
+/* Appends the name of polarisation (if) number `at`, from 0, for users: that of the archive's
+ * polarisation ("X", "CS001/X") in products of ours, else as fbh5_name_if(), perhaps nothing. Fails
+ * with DEVICE (memory). */
 status_t fbh5_name_pol(const struct fbh5 *fbh5, uint32_t at, struct text *out);
 
 /* Finds the polarisation that the first `length` bytes of `word` name; no digit follows these. It
@@ -164,8 +164,9 @@ status_t fbh5_name_pol(const struct fbh5 *fbh5, uint32_t at, struct text *out);
  * is the number of the first of them, undefined if there is none. */
 int fbh5_find_pol(const struct fbh5 *fbh5, const char *word, size_t length, uint32_t *out);
 
-/* Appends the ifs that are powers and have a name in pol_type, with their numbers from 0: "0 (XX),
- * 1 (YY)"; "none" if there are none. Fails with DEVICE (memory): some may be appended then. */
+/* Appends the polarisations (ifs) that are powers and have a name in pol_type, with their numbers
+ * from 0: "0 (XX), 1 (YY)"; "none" if there are none. Fails with DEVICE (memory): some may be
+ * appended then. */
 status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out);
 
 /* Returns the bits of a number as it is stored in the file: 1 to 64. */

@@ -104,8 +104,8 @@ status_t formats_recognise(const char *path, const struct format **out);
 status_t formats_find_other(const char *path, const struct format **out);
 
 /* Checks that `path` is no file of a format that formats_find_other() finds. Fails with USAGE if it
- * is, naming the format and `expected`; with DATA (a later read fails), DEVICE (memory,
- * descriptors). Main thread only (HDF5). */
+ * is, naming the format and `expected`, text for the message; with DATA (a later read fails),
+ * DEVICE (memory, descriptors). Main thread only (HDF5). */
 status_t formats_expect(const char *path, const char *expected);
 
 /* Opens voltages: by the job's description, by the format that it names, or by that of the first

@@ -17,10 +17,11 @@
 status_t gather_files(const struct format_input *input, const struct format *format,
                       struct archive **out);
 
-/* Joins archives that are open, archives[i] of input->paths[i], as gather_files() does files, with
- * the same notes; layout->parts is refused. Archives that it takes over become NULL; the caller
- * destroys the others, and *out (before: NULL), in any case. Fails with DATA (not of one
- * observation), USAGE (their number, first samples, parts), DEVICE (memory). */
+/* Joins archives that are open, archives[i] of input->paths[i], i < input->npaths, as
+ * gather_files() does files, with the same notes; layout->parts is refused. Archives that it takes
+ * over become NULL; the caller destroys the others, and *out (before: NULL), in any case. Fails
+ * with DATA (not of one observation), USAGE (their number, first samples, parts), DEVICE (memory).
+ */
 status_t gather_opened(const struct format_input *input, struct archive **archives,
                        struct archive **out);
 

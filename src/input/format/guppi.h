@@ -73,9 +73,9 @@ status_t guppi_read_words(struct guppi_file *file);
  * all blocks are known. Fails with DATA: a key that is no number; with DEVICE (memory). */
 status_t guppi_note_words(struct guppi_file *file);
 
-/* Compares a later header with the first one. Takes the start from it if those before mark theirs
- * as invalid. Notes names of antennas that change. Fails with DATA if a fact changes that must not;
- * with DEVICE (memory). */
+/* Compares a later header of a file with the first one, file->header. Takes the start from it if
+ * those before mark theirs as invalid. Notes names of antennas that change in the archive's
+ * `assumed`. Fails with DATA if a fact changes that must not; with DEVICE (memory). */
 status_t guppi_compare_words(struct guppi_file *file, const struct ascii *header);
 /* Returns 1 if a card (of ASCII_CARD characters) has a key that guppi_compare_words() compares,
  * else 0. */

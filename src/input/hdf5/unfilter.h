@@ -88,9 +88,10 @@ status_t unfilter_piece_begin(const struct chunk_filter *filter, const void *in,
 status_t unfilter_piece_take(struct unfilter_piece *left, size_t blocks,
                              struct unfilter_piece *out);
 
-/* Decodes a piece, and writes its bytes where they belong in `chunk`, char [chunk_bytes]. Several
- * threads may undo pieces of one chunk, each with its own decoder. Fails with DATA (corrupt; the
- * message names no file) or DEVICE (memory); the piece's bytes are undefined then. */
+/* Decodes a piece (of unfilter_piece_begin() or unfilter_piece_take()), and writes its bytes where
+ * they belong in `chunk`, char [chunk_bytes]. Several threads may undo pieces of one chunk, each
+ * with its own decoder. Fails with DATA (corrupt; the message names no file) or DEVICE (memory);
+ * the piece's bytes are undefined then. */
 status_t unfilter_piece_undo(unfilter_t *unfilter, const struct unfilter_piece *piece,
                              unsigned char *chunk);
 

@@ -150,10 +150,11 @@ enum packets_place {
  * unreadable; *end is undefined then. */
 status_t packets_known_end(const struct packets_open *open, uint64_t *end);
 
-/* Finds the first and last period of the file, by its first and last frames in place. Warns of a
- * contrary frame. Fails with DATA if no frame is in place, one is PACKETS_WRONG, a header is
- * unreadable, or bytes were inserted or removed among the frames; with DEVICE (memory); *first and
- * *last are unchanged then. */
+/* Finds the first and last period of the file, by its first and last frames in place. A period is
+ * the time in lengths of a frame from the observation's origin. Warns of a contrary frame. Fails
+ * with DATA if no frame is in place, one is PACKETS_WRONG, a header is unreadable, or bytes were
+ * inserted or removed among the frames; with DEVICE (memory); *first and *last are unchanged then.
+ */
 status_t packets_span(const struct packets_open *open, int64_t *first, int64_t *last);
 
 /* Checks that the times of sampled frames never fall by more than twice the window through the
@@ -161,10 +162,10 @@ status_t packets_span(const struct packets_open *open, int64_t *first, int64_t *
  * the frames; with DEVICE (memory). */
 status_t packets_check_order(const struct packets_open *open);
 
-/* Finds the frames low .. high - 1 that contain all frames of periods first .. last in place, and
- * few more, by the headers of some; open->file->first and last must be known. Fails with DATA
- * (unreadable, or bytes were inserted or removed among the frames), DEVICE (memory); *low and *high
- * are undefined then. */
+/* Finds the frames (numbers from 0) low .. high - 1 of a file that contain all frames of periods
+ * first .. last in place, and few more, by the headers of some; open->file->first and last must be
+ * known. Fails with DATA (unreadable, or bytes were inserted or removed among the frames), DEVICE
+ * (memory); *low and *high are undefined then. */
 status_t packets_find(const struct packets_open *open, int64_t first, int64_t last, uint64_t *low,
                       uint64_t *high);
 
@@ -191,9 +192,9 @@ struct packets_kept {
 /* Frees all that is kept, unmaps its stretches, and leaves {0}. */
 void packets_kept_free(struct packets_kept *kept);
 
-/* Reads the headers of frames low .. high - 1 of a file, and of PACKETS_AROUND on either side, into
- * open->kept, which must not be NULL. Those that it has are not read again, as long as `low` does
- * not fall. Then these are
+/* Reads the headers of frames (numbers from 0) low .. high - 1 of a file, and of PACKETS_AROUND on
+ * either side, into open->kept, which must not be NULL. Those that it has are not read again, as
+ * long as `low` does not fall. Then these are
  *
  *   headers   struct packet [high - low]
  *   places    char [high - low], enum packets_place

@@ -206,9 +206,9 @@ status_t h5_get_f64(hid_t object, const char *where, const char *name, double *v
 status_t h5_get_i64(hid_t object, const char *where, const char *name, int64_t *value, int *found);
 
 /* Write a scalar attribute of an object. h5_put_text(): a text of fixed length in UTF-8, with its
- * '\0'; NULL writes none. The others: a number of the type in their name. An attribute that exists
- * keeps its type; a text that is longer than it is cut. Fail with DATA, NO_SPACE, DEVICE (memory).
- * One thread at a time (HDF5). */
+ * '\0'; NULL writes none. h5_put_f64(), h5_put_i32(), h5_put_u64(): a number. An attribute that
+ * exists keeps its type; a text that is longer than it is cut. Fail with DATA, NO_SPACE, DEVICE
+ * (memory). One thread at a time (HDF5). */
 status_t h5_put_text(hid_t object, const char *name, const char *value);
 status_t h5_put_f64(hid_t object, const char *name, double value);
 status_t h5_put_i32(hid_t object, const char *name, int32_t value);
