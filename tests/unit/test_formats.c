@@ -1,4 +1,5 @@
 /* The table of archive formats: what a file is follows from what is in it. */
+#include "input/about.h"
 #include "input/format/formats.h"
 #include "io/file.h"
 #include "io/hdf5/h5.h"
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -120,6 +122,24 @@ static void a_path_that_cannot_be_read_is_no_unknown_format(void **state)
     assert_null(format);
 }
 
+/* Too many open files are no fault of the file. */
+static void attributes_need_a_descriptor(void **state)
+{
+    (void)state;
+    struct rlimit before;
+    struct about about = {0};
+    make_file("voltage", 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit none = {0, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    status_t st = about_read("file.h5", NULL, &about);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(st, STATUS_DEVICE);
+    assert_non_null(strstr(report_cause(), "Too many open files"));
+    report_clear();
+    about_free(&about);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +147,7 @@ int main(void)
         cmocka_unit_test(the_first_row_that_knows_a_file_has_it),
         cmocka_unit_test(what_no_row_knows_is_refused_by_what_it_lacks),
         cmocka_unit_test(a_path_that_cannot_be_read_is_no_unknown_format),
+        cmocka_unit_test(attributes_need_a_descriptor),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     h5_begin();

@@ -41,7 +41,7 @@ struct depot_spec {
  * filter, a file that has changed since it was planned; with DEVICE (memory, descriptors); *out is
  * unchanged then. One thread at a time (HDF5). */
 status_t depot_open(const struct depot_spec *spec, depot_t **out);
-/* Closes all that is open and frees the depot; takes NULL. */
+/* Closes all that is open and frees the depot; takes NULL. One thread at a time (HDF5). */
 void depot_close(depot_t *depot);
 SCOPED_END(depot_close, depot_t *)
 
