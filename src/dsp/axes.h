@@ -2,8 +2,8 @@
  *
  * Time: sample n of an observation is taken at start + n / rate. Spectrum s is made of the T * P
  * samples from s H on (H, the hop, is P, of oversampled banks less) and stamped with their centre,
- * the mean of their times; a row is stamped with the mean of its spectra. A row reaches half a
- * step to either side of its stamp.
+ * the mean of their times; a row is stamped with the mean of its spectra. A row reaches half a step
+ * to either side of its stamp.
  *
  * Frequency: channel k of a coarse channel with centre f (frequencies of channel centres):
  *
@@ -25,16 +25,18 @@ struct time_axis {
 /* Returns the leading edge of row 0, seconds after sample 0: where headers' `tstart` is. */
 double axes_leading_edge(struct time_axis axis);
 
-/* Returns the time axis of spectra or rows, in seconds after sample 0. `first_sample` is that of
- * spectrum 0, `samples_per_spectrum` P, `taps` T, `hop` H (samples), `integrate` the spectra of a
- * row, at least 1. */
+/* Returns the time axis of spectra or rows, in seconds after sample 0. `first_sample` is the first
+ * of spectrum 0. A spectrum is made of `taps` times `samples_per_spectrum` samples, and begins
+ * `hop` samples after the one before. A row has `integrate` spectra, at least 1. */
 struct time_axis axes_time(double sample_rate_hz, uint64_t first_sample,
                            uint64_t samples_per_spectrum, uint32_t taps, uint64_t hop,
                            uint64_t integrate);
 
-/* Returns the sky frequency, in Hz, of channel k < `channels` (C) of a coarse channel with centre
- * centre_hz, by the formulas of the heading; `sideband` (-1: inverted) counts for real samples in
- * FFT order alone. */
+/* Returns the sky frequency, in Hz, of the centre of channel k, 0 .. `channels` - 1, of a coarse
+ * channel with centre centre_hz. Complex samples: channel channels / 2 is at centre_hz in ascending
+ * order, channel 0 in FFT order, whose upper half is below it. Real samples: channel 0 is at
+ * centre_hz - rate / 4, and channels ascend; in FFT order with `sideband` -1 (inverted) channel 0
+ * is at centre_hz + rate / 4, and channels descend. Otherwise `sideband` is ignored. */
 double axes_channel_hz(double centre_hz, double sample_rate_hz, int is_complex, int sideband,
                        enum channel_order order, uint32_t channels, uint32_t k);
 
@@ -47,13 +49,15 @@ struct sample_time {
     double over, doubt;
 };
 
-/* Convert `seconds`, or the time from one instant to another, at `rate` samples a second. From 2^62
- * samples on to either side `whole` is 2^62 or -2^62, the rest 0; of NaN -2^62, too. */
+/* Convert a time to samples at `rate` samples a second. sample_time_of(): `seconds` after sample 0.
+ * sample_time_between(): the time from `from` to `to`, with leap seconds, negative if `to` is
+ * earlier. From 2^62 samples on to either side `whole` is 2^62 or -2^62, the rest 0; of NaN -2^62,
+ * too. */
 struct sample_time sample_time_of(double seconds, double rate);
 struct sample_time sample_time_between(struct utc from, struct utc to, double rate);
 
-/* Returns the number of the first sample that is not before the time, within the doubt; 0 for times
- * before sample 0. */
+/* Returns the number of the first sample that is not before the time. A sample that is before it by
+ * at most time.doubt samples counts as not before it. Returns 0 for times before sample 0. */
 uint64_t sample_time_next(struct sample_time time);
 
 #endif

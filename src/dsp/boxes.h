@@ -2,8 +2,8 @@
  * what is kept of them. Pure functions of the series alone: however the work is cut, the same.
  *
  * A series of `outputs` times has blocks of `block` times, counted from its first; each has a mean
- * and an rms of its own (dsp/boxes.h names them, compute/boxcar.h measures them). A box of w
- * times that begins in a block has
+ * and an rms of its own (dsp/boxes.h names them, compute/boxcar.h measures them). A box of w times
+ * that begins in a block has
  *
  *   snr = (sum over the box - w mean) / (rms sqrt(w))
  *
@@ -43,29 +43,33 @@ struct peak {
  * of a burst of sqrt(2) widths. */
 uint32_t boxes_step(uint32_t width);
 
-/* Returns the S/N that a box of a power of two must exceed to be refined: 0.84 of the threshold,
- * since moving its edges may gain the rest; where all boxes are one time, 0.999 of it. */
+/* Returns the S/N that a box of a power of two times must exceed to be refined: 0.84 of the
+ * threshold, since moving its edges may gain the rest; where all boxes are one time, 0.999 of it.
+ */
 float boxes_least(const struct boxes *boxes);
 
-/* Returns the boxes and blocks of a search in `outputs` times. A block has 4096 times or 16 of the
- * widest boxes, the longer, so that the error of its mean is negligible. */
+/* Returns the boxes and blocks of a search in a series of `outputs` times: boxes of up to `widths`
+ * times, a power of two, and peaks of at least `threshold` in S/N. A block has 4096 times or 16 of
+ * the widest boxes, the longer, so that the error of its mean is negligible. */
 struct boxes boxes_of(uint32_t widths, double threshold, uint64_t outputs);
 
-/* Returns the cells of a series, rounded up: the last one may have fewer times. */
+/* Returns the number of cells of PEAK_CELL times in a series, rounded up: the last one may have
+ * fewer times. */
 uint64_t boxes_cells(const struct boxes *boxes);
 
-/* Block that contains time `time`, below `outputs`: its boxes begin in first .. end - 1 and end
- * before box_end; its noise is that of noise_first .. noise_end - 1, which for a short last block
- * begin earlier. */
+/* A block. All numbers are times, counted from the series' first. */
 struct boxes_block {
-    uint64_t first, end, box_end;
-    uint64_t noise_first, noise_end;
+    uint64_t first, end, box_end;    /* boxes begin in first .. end - 1, and end before box_end */
+    uint64_t noise_first, noise_end; /* its noise is that of noise_first .. noise_end - 1 */
 };
+/* Returns the block that contains time number `time` of the series, below boxes->outputs. The noise
+ * of a short last block begins earlier than the block, so that it has the times of a whole one. */
 struct boxes_block boxes_block_at(const struct boxes *boxes, uint64_t time);
 
-/* Return the times that the blocks of times first .. end - 1 need, for their boxes and their noise:
- * from the first result up to before the second. first < end; both are multiples of a block, except
- * the series' end. */
+/* boxes_need_from(): returns the first time that the blocks of times first .. end - 1 need for
+ * their boxes and their noise. boxes_need_end(): returns the end of the needed times, one after the
+ * last, of blocks up to `end`. All are counted from the series' first. `first` < `end`; both are
+ * multiples of a block, or the series' end. */
 uint64_t boxes_need_from(const struct boxes *boxes, uint64_t first, uint64_t end);
 uint64_t boxes_need_end(const struct boxes *boxes, uint64_t end);
 

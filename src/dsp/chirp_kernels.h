@@ -55,15 +55,14 @@ struct chirp_kernels {
                  double (*data)[2]);
 };
 
-/* Returns the kernels of an instruction set; NULL if this machine or this build lacks it. */
+/* Returns the constant kernels of an instruction set, not to be freed; NULL if this machine or this
+ * build lacks it. */
 const struct chirp_kernels *chirp_kernels(enum simd_level level);
 
 /* ---- Numbers of twice double's precision, |lo| <= half an ulp of hi. Dekker 1971, A
- * floating-point technique for extending the available precision. ----
- *
- * chirp_sum(), chirp_product(): a + b and a b, not rounded. chirp_add(), chirp_scale(): a + b and a
- * b of such numbers, rounded to twice double's precision. */
+ * floating-point technique for extending the available precision. ---- */
 
+/* Returns a + b, not rounded: hi is the sum rounded to a double, lo its rounding error. */
 static inline struct chirp_pair chirp_sum(double a, double b)
 {
     const double sum = a + b;
@@ -71,6 +70,8 @@ static inline struct chirp_pair chirp_sum(double a, double b)
     return (struct chirp_pair){sum, (a - (sum - part)) + (b - part)};
 }
 
+/* Returns a b, not rounded: hi is the product rounded to a double, lo its rounding error. |a| and
+ * |b| are below 2^996, and lo is no subnormal number. */
 static inline struct chirp_pair chirp_product(double a, double b)
 {
     const double split = 134217729.0; /* 2^27 + 1 */
@@ -82,19 +83,22 @@ static inline struct chirp_pair chirp_product(double a, double b)
     return (struct chirp_pair){product, ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2};
 }
 
+/* Returns a + b, rounded to about twice double's precision: 2^-104 of |a| + |b|. */
 static inline struct chirp_pair chirp_add(struct chirp_pair a, struct chirp_pair b)
 {
     struct chirp_pair sum = chirp_sum(a.hi, b.hi);
     return chirp_sum(sum.hi, sum.lo + (a.lo + b.lo));
 }
 
+/* Returns a b, rounded to about twice double's precision. |a.hi| and |b| are below 2^996. */
 static inline struct chirp_pair chirp_scale(struct chirp_pair a, double b)
 {
     struct chirp_pair product = chirp_product(a.hi, b);
     return chirp_sum(product.hi, product.lo + a.lo * b);
 }
 
-/* a / b, not normalised: hi is the quotient of doubles, lo what it misses. */
+/* Returns a / b to about twice double's precision, not normalised: hi is the quotient of doubles,
+ * lo the part of the quotient that hi lacks. b.hi is not 0. */
 static inline struct chirp_pair chirp_quotient(struct chirp_pair a, struct chirp_pair b)
 {
     const double first = a.hi / b.hi;

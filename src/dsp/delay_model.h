@@ -49,37 +49,46 @@ typedef struct delay_model delay_model_t;
 
 /* Creates a model from the geometry: the time by which a plane wave reaches a station later than
  * the reference place. Its error is below 1e-17 s for 100 km, 1e-15 s for the whole Earth. Copies
- * what it keeps of `spec`; delay_model_destroy() frees *out, and takes NULL. Fails with USAGE
- * (dates; more than 2^20 intervals), DEVICE (memory). */
+ * what it keeps of `spec`; delay_model_destroy() frees *out, and takes NULL. Fails with USAGE (a
+ * time that is no date of UTC; more than 2^20 intervals of DELAY_INTERVAL_S), DEVICE (memory), and
+ * leaves *out unchanged. */
 status_t delay_model_create(const struct delay_spec *spec, delay_model_t **out);
 
-/* Creates a model from a table of delays; delay_model_destroy() frees *out, and takes NULL.
- * Observer, positions and directions of `spec` are ignored, except the numbers nstations and
- * ndirections: station i of the model is column stations[i] of the table, [nstations], direction i
- * is directions[i], [ndirections]. Copies what it keeps. Fails with USAGE (a table that does not
- * cover from_s .. to_s, is empty, or has more than 16 terms), DEVICE (memory). */
+/* Creates a model from a table of delays, positive where a wave reaches the station later;
+ * delay_model_destroy() frees *out, and takes NULL. Observer, positions and directions of `spec`
+ * are ignored, except the numbers nstations and ndirections.
+ *
+ *   stations     [spec->nstations]     number, from 0, in the table of each station of the model
+ *   directions   [spec->ndirections]   likewise of each direction
+ *
+ * The caller has checked these numbers. Copies what it keeps. Fails with USAGE (a table that does
+ * not cover from_s .. to_s, is empty, or has more than 16 terms), DEVICE (memory), and leaves *out
+ * unchanged. */
 status_t delay_model_create_table(const struct delay_spec *spec, const struct delay_table *table,
                                   const uint32_t *stations, const uint32_t *directions,
                                   delay_model_t **out);
 void delay_model_destroy(delay_model_t *model);
 SCOPED_END(delay_model_destroy, delay_model_t *)
 
-/* Splits the time of a sample, number / rate_hz, into two doubles, the larger first. Their sum has
- * a relative error below 1e-30. */
+/* Splits the time of a sample, number / rate_hz seconds after sample 0, into two doubles, the
+ * larger first. Their sum has a relative error below 1e-30. rate_hz > 0. */
 void delay_split_time(uint64_t number, double rate_hz, double seconds[2]);
 
-/* delay_at(): the whole delay of a station in seconds, geometry and clock, at time seconds[0] +
- * seconds[1] after sample 0. delay_rate(): its derivative, seconds per second. delay_clock_at():
- * the part of cable and clock alone. Times outside of the model take its outermost polynomials. */
+/* delay_at(): returns the whole delay of a station in seconds, geometry and clock, at time
+ * seconds[0] + seconds[1] after sample 0. Positive: a wave comes later than at the reference place.
+ * delay_rate(): returns its derivative, seconds per second. delay_clock_at(): returns the part of
+ * cable and clock alone, in seconds. Directions and stations count from 0. Times outside of the
+ * model take its outermost polynomials. Any number of threads may call them. */
 double delay_at(const delay_model_t *model, uint32_t direction, uint32_t station,
                 const double seconds[2]);
 double delay_rate(const delay_model_t *model, uint32_t direction, uint32_t station,
                   const double seconds[2]);
 double delay_clock_at(const delay_model_t *model, uint32_t station, const double seconds[2]);
 
-/* Computes bounds of a station's delay over from_s .. to_s: range[0] <= delay <= range[1], each
- * within 2 ns of the extreme unless the clock's polynomial bends fast. DELAY_CLOCK_ALONE in the
- * place of a direction: the part of cable and clock, exact if it is linear. */
+/* Computes bounds of a station's delay, in seconds, from from_s to to_s seconds after sample 0:
+ * range[0] <= delay <= range[1]. Each is within 2 ns of the extreme unless the clock's polynomial
+ * bends fast, or the time is longer than three days. DELAY_CLOCK_ALONE in the place of a direction:
+ * the part of cable and clock, exact if it is linear. */
 void delay_range(const delay_model_t *model, uint32_t direction, uint32_t station, double from_s,
                  double to_s, double range[2]);
 

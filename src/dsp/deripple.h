@@ -10,10 +10,10 @@
  * is unchanged, and the filter is short. Prototypes are symmetric, so their phase is a pure delay,
  * which the archive's times contain: R has none.
  *
- * The filter is R's impulse response, real and symmetric. It is cut where 1e-10 of its energy
- * remains, relative to the largest coefficient's, at most 8,192 samples to either side. R of
- * critically sampled channels has an edge at +-1/2, so its response is long. Morrison et al. 2020,
- * Performance of oversampled polyphase filterbank inversion via Fourier transform. */
+ * The filter is R's impulse response, real and symmetric. It is cut where at most 1e-10 of its
+ * energy is omitted, at the latest 8,192 samples to either side. R of critically sampled channels
+ * has an edge at +-1/2, so its response is long. Morrison et al. 2020, Performance of oversampled
+ * polyphase filterbank inversion via Fourier transform. */
 #ifndef VOLTMILL_DSP_DERIPPLE_H
 #define VOLTMILL_DSP_DERIPPLE_H
 
@@ -27,18 +27,20 @@ struct deripple {
     double left_db;   /* power of the omitted part of the response, relative to all of it */
 };
 
-/* Designs the filter. coeff: double [count], `points` a channel; `ratio`: the channels' width over
- * their spacing, >= 1; 1/1: critically sampled. `who` begins messages. Fails with USAGE if count /
- * points is not 1 .. 1024, or if the prototype has no gain at the centre, or less than a tenth of
- * it (-20 dB) somewhere in the kept part, as with a wrong number of points; with DEVICE (memory).
- */
+/* Designs the filter that corrects a prototype of `count` coefficients, `points` a tap. free()
+ * returns out->half. `ratio`: the channels' width over their spacing, >= 1; 1/1: critically
+ * sampled. `who` begins messages. Fails with USAGE if `points` is 0, or count / points is not 1 ..
+ * 1024. Fails with USAGE also if the prototype has no gain at the centre, or less than a tenth of
+ * it (-20 dB) somewhere in the kept part, as with a wrong number of points. Fails with DEVICE
+ * (memory). A failure leaves *out unchanged. */
 status_t deripple_make(const char *who, const double *coeff, uint64_t count, uint32_t points,
                        struct ratio ratio, struct deripple *out);
 
-/* Writes the filter's coefficients: out [2 reach + 1]. */
+/* Writes the filter's coefficients: out [2 reach + 1], symmetric, the middle one at out[reach]. */
 void deripple_coefficients(const struct deripple *deripple, double *out);
 
-/* Returns the filter's response, a real gain, at frequency `turns`, in cycles per sample. */
+/* Returns the filter's response at frequency `turns`, in cycles per sample: a real gain of voltage,
+ * 1 where nothing is corrected. */
 double deripple_response(const struct deripple *deripple, double turns);
 
 #endif

@@ -13,10 +13,11 @@
  *
  *   in, out   double complex [length], not overlapping; length >= 1
  *
- * Fails with DEVICE (memory). */
+ * Fails with DEVICE (memory); `out` is then undefined. Any number of threads may call it. */
 status_t dft_forward(size_t length, const double complex *in, double complex *out);
 
-/* Writes exp(-2 pi i k / length), real and imaginary part; k < length. */
+/* Computes exp(-2 pi i k / length), rounded to floats: out[0] the real part, out[1] the imaginary
+ * one. k < length. */
 void dft_factor(size_t k, size_t length, float out[2]);
 
 #endif

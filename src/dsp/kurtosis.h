@@ -17,8 +17,9 @@
 #include <math.h>
 #include <stdint.h>
 
-/* Computes K from S1 = `power` and S2 = `squares`, sums over `count` >= 2 spectra. NaN if they do
- * not suffice: no power, or sums beyond the range in which 32-bit floats have all digits. */
+/* Returns K from `power`, the sum of `count` >= 2 powers |Y|^2, and `squares`, the sum of their
+ * squares |Y|^4. NaN if they do not suffice: no power, or sums beyond the range in which 32-bit
+ * floats have all digits. */
 static inline float kurtosis_of(uint64_t count, float power, float squares)
 {
     const double least_square = 1e-34; /* below it a mean of |Y|^4 is of numbers that lost digits */
@@ -30,16 +31,17 @@ static inline float kurtosis_of(uint64_t count, float power, float squares)
     return is_known ? value : NAN;
 }
 
-/* Computes the central moments of K of `count` >= 2 powers of noise: [0] is the variance, then the
- * third and the fourth. */
+/* Computes the central moments of K of `count` >= 2 powers of noise, which has the mean 1:
+ * moments[0] is the variance, then the third and the fourth. */
 void kurtosis_moments(uint64_t count, double moments[3]);
 
-/* Limits of K with the probability of a Gaussian deviate beyond `sigma` standard deviations on the
- * same side. count >= 8, 0 < sigma <= 6. Rounded to floats, so that the last bits of a machine's
- * functions decide nothing. */
+/* Limits of K. */
 struct kurtosis_limits {
     float low, high;
 };
+/* Returns the limits beyond which K of `count` >= 8 powers of noise is, on either side, as rarely
+ * as a Gaussian deviate beyond `sigma` standard deviations on that side. 0 < sigma <= 6. Rounded to
+ * floats, so that the last bits of a machine's functions decide nothing. */
 struct kurtosis_limits kurtosis_limits(uint64_t count, double sigma);
 
 #endif

@@ -17,12 +17,12 @@ struct noise_key {
 
 typedef struct noise noise_t;
 
-/* Creates the table of noise. noise_destroy() frees it, and takes NULL. Fails with DEVICE (memory).
- */
+/* Creates the table of noise, which all streams share. noise_destroy() frees it, and takes NULL.
+ * Fails with DEVICE (memory), and leaves *out unchanged. */
 status_t noise_create(noise_t **out);
 void noise_destroy(noise_t *noise);
 
-/* Returns the key of a stream's noise. */
+/* Returns the key of the stream with these four numbers, any ones; noise_fill() takes it. */
 struct noise_key noise_key(uint64_t seed, enum noise_source source, uint32_t antenna,
                            uint32_t chan);
 
@@ -35,8 +35,9 @@ struct noise_key noise_key(uint64_t seed, enum noise_source source, uint32_t ant
 void noise_fill(const noise_t *noise, struct noise_key key, float sigma, uint64_t first,
                 uint64_t count, float *restrict out);
 
-/* Makes words number first .. first + count - 1 of the stream `seed`, all values equally likely:
- * for samples of trials and benchmarks, whose law does not matter, and for draws. */
+/* Makes 64-bit words number first .. first + count - 1 (modulo 2^64) of the stream `seed`, all
+ * values equally likely, in out [count]. For samples of trials and benchmarks, whose law does not
+ * matter, and for draws. Needs no noise_create(). */
 void noise_words(uint64_t seed, uint64_t first, uint64_t count, uint64_t *restrict out);
 
 #endif

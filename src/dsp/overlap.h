@@ -59,15 +59,16 @@ struct overlap overlap_delays(const uint32_t *least, const uint32_t *most);
  * needs no tables. */
 struct overlap overlap_delay(uint32_t least, uint32_t most);
 
-/* Returns the input rows that output row 0 of a stream is made of, without those of its grain. */
+/* Returns the input rows, numbered from the observation's first, that output row 0 of a stream is
+ * made of, without those of its grain. */
 struct overlap_rows overlap_reach(const struct overlap *stage, uint32_t stream);
 /* Computes the input rows that output rows `rows` of a stream need; {0, 0} for no rows. Fails with
- * USAGE beyond 64 bits. */
+ * USAGE beyond 64 bits, and leaves *out unchanged. */
 status_t overlap_needs(const struct overlap *stage, uint32_t stream, struct overlap_rows rows,
                        struct overlap_rows *out);
 /* Computes the output rows that can be made of these input rows, if no others are available: each
- * by its own input, whatever its grain; {0, 0} if there are none. Fails with USAGE beyond 64 bits.
- */
+ * by its own input, whatever its grain; {0, 0} if there are none. Fails with USAGE beyond 64 bits,
+ * and leaves *out unchanged. */
 status_t overlap_makes(const struct overlap *stage, uint32_t stream, struct overlap_rows rows,
                        struct overlap_rows *out);
 
@@ -76,17 +77,17 @@ status_t overlap_makes(const struct overlap *stage, uint32_t stream, struct over
  * among `rows` of them, at most one too many. UINT64_MAX: beyond 64 bits. */
 uint64_t overlap_inputs(const struct overlap *stage, uint64_t rows);
 uint64_t overlap_ends(const struct overlap *stage, uint64_t rows);
-/* Returns the input rows that two neighbouring ranges of rows of stream 0 both need, of a stage
- * without grains. */
+/* Returns the number of input rows that two neighbouring ranges of output rows of stream 0 both
+ * need, of a stage without grains. */
 uint64_t overlap_shared(const struct overlap *stage);
-/* Computes the input rows that two ranges of stream 0 both need if they share `rows` output rows.
- * For rows that are made in grains, the mean over all places where ranges can end. UINT64_MAX:
- * beyond 64 bits. */
+/* Returns the number of input rows that two ranges of stream 0 both need if they share `rows`
+ * output rows. For rows that are made in grains, the mean over all places where ranges can end.
+ * UINT64_MAX: beyond 64 bits. */
 uint64_t overlap_shared_inputs(const struct overlap *stage, uint64_t rows);
 
-/* overlap_union(): from the first of both to the last of both; empty ranges add nothing (of two it
- * is b).
- * overlap_common(): rows in both; end <= first if there are none. */
+/* overlap_union(): returns the rows from the first of both ranges to the last of both; an empty
+ * range adds nothing (of two empty ones the result is b). overlap_common(): returns the rows in
+ * both ranges; end <= first if there are none. */
 struct overlap_rows overlap_union(struct overlap_rows a, struct overlap_rows b);
 struct overlap_rows overlap_common(struct overlap_rows a, struct overlap_rows b);
 

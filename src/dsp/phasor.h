@@ -12,8 +12,8 @@ static inline double phasor_whole(double value)
     return (value + shift) - shift;
 }
 
-/* Computes cos and sin of 2 pi turns, |turns| <= 0.6, to 2e-16: by symmetry for quarters of a turn,
- * and Taylor series for the rest. */
+/* Computes out[0] = cos and out[1] = sin of 2 pi turns, |turns| <= 0.6, to 2e-16: by symmetry for
+ * quarters of a turn, and Taylor series for the rest. */
 static inline void phasor(double turns, double out[2])
 {
     const double turn = 6.28318530717958647692;

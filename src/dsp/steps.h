@@ -32,17 +32,19 @@ struct steps_form {
     int is_signed; /* spectra, each line a pair; else power */
 };
 
-/* Return the range of q, and the value that represents NaN. */
+/* Returns the largest q: 255 or 65535 of power, 127 or 32767 of spectra. */
 static inline int32_t steps_most(struct steps_form form)
 {
     return (form.bits == 8 ? UINT8_MAX : UINT16_MAX) >> (form.is_signed ? 1 : 0);
 }
 
+/* Returns the smallest q that is a number: 1 of power, -127 or -32767 of spectra. */
 static inline int32_t steps_least(struct steps_form form)
 {
     return form.is_signed ? -steps_most(form) : 1;
 }
 
+/* Returns the q that represents NaN: 0 of power, -128 or -32768 of spectra. */
 static inline int32_t steps_blank(struct steps_form form)
 {
     return steps_least(form) - 1;
@@ -72,7 +74,8 @@ struct steps_sums {
 void steps_measure(struct steps_form form, const float *rows, size_t count, size_t stride,
                    size_t lines, struct steps_sums sums);
 
-/* Computes scale and offset, each [lines]. */
+/* Computes scale and offset, each [lines], from the statistics of steps_measure(). In the unit of
+ * the rows, scale is the value of one step, offset that of q = 0. Offsets of spectra are 0. */
 void steps_settle(struct steps_form form, struct steps_sums sums, size_t lines, float *scale,
                   float *offset);
 
@@ -92,10 +95,12 @@ struct steps_rows {
     int *any;             /* NULL, or becomes 1 where something may have been clipped */
 };
 
-/* Quantises rows, and adds the clipped numbers to low and high. */
+/* Quantises work->rows into work->out. Adds the numbers that were clipped at the lower and at the
+ * upper end to low and high of their line. Cannot fail; any number of threads, on rows apart. */
 void steps_store(const struct steps_rows *work);
 
-/* Returns the stored number `at` of a row; of spectra line i has the numbers 2 i and 2 i + 1. */
+/* Returns the stored number q at place `at`, from 0, of a row of form.bits each; of spectra line i
+ * has the numbers 2 i (real) and 2 i + 1 (imaginary). */
 int32_t steps_number(struct steps_form form, const void *row, size_t at);
 
 /* Returns the value next to `expected` among those that the number can represent: the ends of the
@@ -104,9 +109,9 @@ int32_t steps_number(struct steps_form form, const void *row, size_t at);
 float steps_nearest(struct steps_form form, int32_t number, float scale, float offset,
                     float expected);
 
-/* Converts a row back to floats [lines], of spectra [lines][2]: scale q + offset in double, rounded
- * to the nearest float; NaN for the reserved number. scale, offset: [lines]; the offset is read and
- * added for spectra, too. */
+/* Converts a row back to `out`, floats [lines], of spectra [lines][2]: scale q + offset in double,
+ * rounded to the nearest float; NaN for the reserved number. scale, offset: [lines]; the offset is
+ * read and added for spectra, too. */
 void steps_load(struct steps_form form, const void *row, size_t lines, const float *scale,
                 const float *offset, float *out);
 

@@ -14,7 +14,8 @@ struct steps_kernels {
                       struct steps_sums sums);
 };
 
-/* Returns the kernels of an instruction set; NULL if this machine or this build lacks it. */
+/* Returns the constant kernels of an instruction set, not to be freed; NULL if this machine or this
+ * build lacks it. */
 const struct steps_kernels *steps_kernels(enum simd_level level);
 
 #endif

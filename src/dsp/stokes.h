@@ -1,10 +1,10 @@
 /* Stokes parameters of the two polarisations of an antenna.
  *
  * Spectra Y[m] = sum_n y[n] exp(-2 pi i n m / P) of samples whose frequency rises with m are
- * amplitudes of exp(+ i omega t). With x towards north, y towards east and the source seen from
- * the front (IAU 1973), the field of an amplitude pair (X, Y) is Re [(X, Y) exp(+ i omega t)], and
- * a wave is right-handed (IEEE 211: its electric vector turns from x to y) when Y lags by 90
- * degrees, X Y* = +i. So
+ * amplitudes of exp(+ i omega t). With x towards north, y towards east and the source seen from the
+ * front (IAU 1973), the field of an amplitude pair (X, Y) is Re [(X, Y) exp(+ i omega t)], and a
+ * wave is right-handed (IEEE 211: its electric vector turns from x to y) when Y lags by 90 degrees,
+ * X Y* = +i. So
  *
  *   linear feeds     I = XX + YY   Q = XX - YY       U = 2 Re X Y*   V = 2 Im X Y*
  *   circular feeds   I = RR + LL   Q = 2 Re R L*     U = 2 Im R L*   V = RR - LL
@@ -38,14 +38,14 @@ static inline int stokes_is_linear(const struct stokes *stokes)
 /* Computes I, Q, U, V of `count` channels, in float: sums and differences of two numbers, and twice
  * one. The lines of `out` may be those of `sums`.
  *
- *   sums   |A|^2, |B|^2, Re A B*, Im A B*, each [count]; A and B as stokes_of_names() got them
+ *   sums   |A|^2, |B|^2, Re A B*, Im A B*, each [count]; A and B in stokes_of_names()'s order
  *   out    I, Q, U, V, each [count] */
 void stokes_iquv(const struct stokes *stokes, size_t count, const float *const sums[4],
                  float *const out[4]);
 
-/* Computes the products of a source whose I is 2, from Q, U and V of the IAU as shares of I:
- * XX = 1 + difference, YY = 1 - difference, X Y* = cross (re, im); of circular feeds those of R
- * and L. */
+/* Computes the products of a source whose I is 2, from quv: Q, U and V of the IAU as shares of I.
+ * XX = 1 + *difference, YY = 1 - *difference, X Y* = cross (re, im); of circular feeds those of R
+ * and L. The order of the names and the sign of V in `stokes` are ignored. */
 void stokes_products(const struct stokes *stokes, const double quv[3], double *difference,
                      double cross[2]);
 

@@ -16,7 +16,8 @@ extern const double dispersion_default_constant;
  * (4148.741601), "codata" (4148.8064239: Kulkarni 2020), or a positive number, in s MHz^2 pc^-1
  * cm^3. Returns 0 when the text is none of them; *out is then undefined. */
 int dispersion_constant(const char *text, double *out) __attribute__((warn_unused_result));
-/* Returns `constant` itself if it is above 0, else the default. */
+/* Returns `constant` itself, in s MHz^2 pc^-1 cm^3, if it is above 0, else
+ * dispersion_default_constant. */
 double dispersion_constant_of(double constant);
 
 struct dispersion_spec {
@@ -45,8 +46,8 @@ struct dispersion_spec {
  *                                      zero), less origin
  *
  * origin is the minimum rounded delay: 0 where the reference is the highest frequency, else outputs
- * begin elsewhere than inputs. `largest`, at most 2^31, is the maximum entry: N outputs take
- * N + largest inputs. */
+ * begin elsewhere than inputs. `largest`, at most 2^31, is the maximum entry: N outputs take N +
+ * largest inputs. */
 struct dispersion {
     uint32_t nchannels, ndms;
     uint32_t *table; /* NULL: dispersion_rows() computes the rows that are needed */
@@ -69,18 +70,20 @@ status_t dispersion_settle(const struct dispersion_spec *spec, struct dispersion
  * delay of more than 2^30 samples), with DEVICE (memory). */
 status_t dispersion_create(const struct dispersion_spec *spec, struct dispersion *out);
 
-/* Computes rows of the table of a settled dispersion.
+/* Computes rows of the table of a settled dispersion (dispersion_settle()), which need not have it.
  *
- *   out   uint32 [count][nchannels]   of DMs first .. first + count - 1 */
+ *   out   uint32 [count][nchannels]   samples, of DMs first .. first + count - 1, from 0 on */
 void dispersion_rows(const struct dispersion *delays, uint32_t first, uint32_t count,
                      uint32_t *out);
-/* Returns one entry of the table of a settled dispersion, which need not have it, in samples. */
+/* Returns one entry of the table of a settled dispersion, which need not have it, in samples. `dm`
+ * and `channel` count from 0. */
 uint32_t dispersion_delay(const struct dispersion *delays, uint32_t dm, uint32_t channel);
 /* Frees the tables. Takes {0}, and leaves it. */
 void dispersion_free(struct dispersion *delays);
 
 /* Makes a list of DMs in pc cm^-3: start + i * step, i < count. The caller frees *out by free().
- * Fails with USAGE (step <= 0 with count > 1, start < 0), DEVICE (memory). */
+ * Fails with USAGE (start < 0; step <= 0 with count > 1; either is not finite), DEVICE (memory),
+ * and leaves *out unchanged. */
 status_t dispersion_linear(double start, double step, uint32_t count, double **out);
 
 /* Makes a list of DMs in pc cm^-3, from start up to the first one that is not below `end`, so far
@@ -95,15 +98,16 @@ status_t dispersion_linear(double start, double step, uint32_t count, double **o
  *
  * L. Levin's algorithm, as B. Barsdell wrote it down in dedisp (Barsdell et al. 2012, MNRAS 422,
  * 379: generate_dm_list()). Of `spec` only frequencies, constant and sampling time count. The
- * caller frees *out by free(). Fails with USAGE (one channel, no bandwidth, a frequency that is not
- * above 0, start < 0, end < start, a tolerance <= 1, more than `most` DMs), DEVICE (memory). */
+ * caller frees *out by free(), which has *count DMs. Fails with USAGE (one channel, no bandwidth, a
+ * frequency that is not above 0, start < 0, end < start, a tolerance <= 1, more than `most` DMs),
+ * DEVICE (memory), and leaves both unchanged. */
 status_t dispersion_tolerant(const struct dispersion_spec *spec, double start, double end,
                              double width_seconds, double tolerance, uint32_t most, double **out,
                              uint32_t *count);
 
-/* Computes a^2 and b^2 of dispersion_tolerant(), seconds^2 per DM^2: smearing within a channel, and
- * over the band of what a wrong DM leaves. Fails with USAGE: one channel, no bandwidth, or a
- * frequency that is not above 0. */
+/* Computes a^2 (*channel) and b^2 (*band) of dispersion_tolerant(), seconds^2 per DM^2: smearing
+ * within a channel, and over the band of what a wrong DM leaves. Fails with USAGE: one channel, no
+ * bandwidth, or a frequency that is not above 0; then both are unchanged. */
 status_t dispersion_smearing(const struct dispersion_spec *spec, double *channel, double *band);
 
 /* Delays of a semi-coherent search: each DM is dedispersed after voltages that a filter has
@@ -115,11 +119,12 @@ struct dispersion_grid {
     uint32_t count;
 };
 
-/* DMs nearest to coherent DM `which` among ascending DMs: first .. first + count - 1. A DM halfway
- * between two belongs to the lower. */
+/* DMs number first .. first + count - 1 of a list, from 0 on; count 0: none. */
 struct dispersion_share {
     uint32_t first, count;
 };
+/* Returns which of the ascending dms, [ndms], are nearest to coherent DM number `which` <
+ * grid->count. A DM halfway between two coherent ones belongs to the lower. Cannot fail. */
 struct dispersion_share dispersion_grid_share(const struct dispersion_grid *grid, uint32_t which,
                                               const double *dms, uint32_t ndms);
 
@@ -158,8 +163,9 @@ struct subbands {
 enum { SUBBANDS_GROUP = 8 };
 
 /* Plans the steps of delays with a table (dispersion_create()), of at least one DM and channel.
- * `group` 0: SUBBANDS_GROUP. Takes memory for `inner` as if each DM were a step. subbands_free()
- * frees *out; it takes {0}, and leaves it. Fails with DEVICE (memory). */
+ * `group`: channels of a group; 0: SUBBANDS_GROUP. Takes memory for `inner` as if each DM were a
+ * step. subbands_free() frees *out; it takes {0}, and leaves it. Fails with DEVICE (memory), and
+ * leaves *out unchanged. */
 status_t subbands_create(const struct dispersion *delays, uint32_t group, struct subbands *out);
 void subbands_free(struct subbands *steps);
 

@@ -19,8 +19,7 @@ enum { PATTERN_LEVELS = 8 };
  *
  *   right         PATTERN_NONE: the rows end before it; then the pattern is that of `left`
  *   shift         the delay of the right half's first row less that of the left half's
- *   least, most   delays of the group's first row at the DMs that have the pattern
- */
+ *   least, most   delays of the group's first row at the DMs that have the pattern */
 struct pattern {
     uint32_t left, right;
     int32_t shift;
@@ -50,17 +49,19 @@ struct patterns {
  *             UINT32_MAX: patterns alone count
  *   nlevels   1 .. PATTERN_LEVELS: up to groups of 2^nlevels rows
  *
- * patterns_free() frees *out; it takes {0}, and leaves it. Fails with DEVICE (memory). */
+ * patterns_free() frees *out; it takes {0}, and leaves it. Fails with DEVICE (memory), and leaves
+ * *out unchanged. */
 status_t patterns_create(const uint32_t *delays, uint32_t ndms, uint32_t nrows, uint32_t nlevels,
                          uint32_t reach, struct patterns *out);
 void patterns_free(struct patterns *patterns);
 
-/* Returns the level whose groups need the fewest additions, and sets *adds to their number for one
- * sample of all DMs. */
+/* Returns the number, from 0, of the level whose groups need the fewest additions, and sets *adds
+ * to the number of additions for one sample of all DMs. */
 uint32_t patterns_best(const struct patterns *patterns, uint64_t *adds);
 
-/* Computes the ratio of brute force's additions to those of the best level, and the rows of that
- * level's groups. `delays` as for patterns_create(). Fails with DEVICE (memory). */
+/* Sets *gain to the ratio of brute force's additions to those of the best level, and *group to the
+ * rows of that level's groups. delays: uint32 [ndms][nrows], as for patterns_create(). Fails with
+ * DEVICE (memory); both are unchanged then. */
 status_t patterns_gain(const uint32_t *delays, uint32_t ndms, uint32_t nrows, uint32_t *group,
                        double *gain);
 

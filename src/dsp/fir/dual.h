@@ -40,21 +40,22 @@ struct dual {
 };
 SCOPED_CALLS(dual_free, struct dual, free(at->coeff))
 
-/* Computes the dual of `taps` taps (at least 1). Fails with DEVICE (memory); with USAGE if the
- * prototype is zero or not finite, or there are too many equations to solve: some 250 taps of both
- * filters together. */
+/* Computes the dual of `taps` taps (at least 1); free() returns out->coeff. Fails with DEVICE
+ * (memory); with USAGE if the prototype is zero or not finite, or there are too many equations to
+ * solve: some 250 taps of both filters together. A failure leaves *out unchanged. */
 status_t dual_create(const struct dual_bank *bank, uint32_t taps, struct dual *out);
 
 /* Computes the dual of the fewest taps whose error is at most `error_db` (negative); free() returns
  * out->coeff. If `most` taps (at least 1) do not suffice, computes the dual of `most` taps, which
  * is no failure: out->error_db reports it. Fails with DEVICE (memory); with USAGE as dual_create()
- * (a prototype that is zero or not finite, too many equations). */
+ * (a prototype that is zero or not finite, too many equations), and leaves *out unchanged. */
 status_t dual_design(const struct dual_bank *bank, double error_db, uint32_t most,
                      struct dual *out);
 
 /* Measures the synthesis filter dual->coeff, [taps][points] from dual->first on: sets `error_db`
  * (dB) and `noise`. Fails with DEVICE (memory); with USAGE if it does not overlap the prototype, or
- * as dual_create() (a prototype that is zero or not finite, too many equations). */
+ * as dual_create() (a prototype that is zero or not finite, too many equations). *dual is unchanged
+ * then. */
 status_t dual_measure(const struct dual_bank *bank, struct dual *dual);
 
 #endif

@@ -17,14 +17,14 @@ struct energy {
 
 /* Sums the energy of double coeff [count][parts] (parts 1; 2: complex), count at most 2^34. With
  * `is_reversed`, the last coefficient is number 0. Coefficients without energy, or whose energy is
- * not finite, are treated as equal. The caller calls energy_free() in any case. Fails with DEVICE
- * (memory). */
+ * not finite, are treated as equal. The caller calls energy_free() in any case, after a failure
+ * too. Fails with DEVICE (memory). */
 status_t energy_create(const double *coeff, uint64_t count, uint32_t parts, int is_reversed,
                        struct energy *out);
 void energy_free(struct energy *energy); /* leaves {0} */
 
-/* Returns the share, in 1 / ENERGY_WHOLE, of coefficients first .. end - 1; numbers below 0 or
- * beyond the last add nothing. */
+/* Returns the share of the energy, in 1 / ENERGY_WHOLE, of coefficients number first .. end - 1,
+ * from 0 on. Numbers below 0 or beyond the last add nothing. */
 uint64_t energy_between(const struct energy *energy, int64_t first, int64_t end);
 
 #endif

@@ -25,7 +25,7 @@ struct filter_report {
 
 /* Measures the response of a prototype, `coeff` double [taps][samples_per_spectrum], without the
  * folded shift. Fails with USAGE when H(0) is not above 0 beyond rounding (a filter without gain at
- * the centre), or DEVICE (memory). */
+ * the centre), or DEVICE (memory), and leaves *out unchanged. */
 status_t filter_report_make(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum,
                             struct filter_report *out);
 
@@ -35,16 +35,18 @@ struct filter_report_oversampled {
     double ripple_db; /* largest minus smallest |H|^2 there */
     double alias_db;  /* least rejection of what folds into it, all from f = rate - 0.5 on */
 };
-/* Measures the response of an oversampled bank, `coeff` double [taps][samples_per_spectrum]; `rate`
- * is num / den. Fails with USAGE when H(0) is not above 0 beyond rounding; with DEVICE (memory). */
+/* Measures the response of an oversampled bank, `coeff` double [taps][samples_per_spectrum] without
+ * the folded shift. `rate`, num / den: how many times as often spectra come as channels are apart.
+ * Fails with USAGE when H(0) is not above 0 beyond rounding; with DEVICE (memory), and leaves *out
+ * unchanged. */
 status_t filter_report_oversampled(const double *coeff, uint32_t taps,
                                    uint32_t samples_per_spectrum, double rate,
                                    struct filter_report_oversampled *out);
 
 /* Measures alias_db of an oversampled bank alone (struct filter_report_oversampled), which takes
- * less time; infinite if the band ends before what folds. Arguments as for
- * filter_report_oversampled(). Fails with USAGE when H(0) is not above 0 beyond rounding; with
- * DEVICE (memory). */
+ * less time: the least rejection, in dB, of what folds into the kept part of a channel; infinite if
+ * the band ends before what folds. Arguments as for filter_report_oversampled(). Fails with USAGE
+ * when H(0) is not above 0 beyond rounding; with DEVICE (memory). *alias_db is unchanged then. */
 status_t filter_report_aliasing(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum,
                                 double rate, double *alias_db);
 

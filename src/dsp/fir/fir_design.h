@@ -28,7 +28,7 @@ struct fir_design {
     double margin_db;      /* added to both specifications, dB; default 0 */
 };
 
-/* Returns the size of a design, by Kaiser's formulas. */
+/* The size of a filter. */
 struct fir_size {
     double decibels; /* largest deviation of the gain, dB below 1: the stricter of ripple and
                         attenuation, and the margin */
@@ -36,6 +36,7 @@ struct fir_size {
     double beta;     /* of Kaiser's window */
     double taps;     /* odd; may exceed FIR_MOST_TAPS */
 };
+/* Returns the size of a design, by Kaiser's formulas. */
 struct fir_size fir_design_size(const struct fir_design *design);
 
 /* Returns whether coefficients are complex: the band is neither mirrored nor symmetric about 0. */
@@ -55,24 +56,25 @@ struct fir_made {
     struct fir_reach reach;
 };
 
-/* Designs the filter. The caller has checked that fir_design_size() gives at most FIR_MOST_TAPS.
- * Kaiser's formulas may miss the specification by tenths of a decibel, and by up to 6 dB if a band
- * is narrow against its transitions. The margin is then increased, and with it the number of taps,
- * at most five times and up to FIR_MOST_TAPS. out->reach says whether the specification is met.
- * Fails with DEVICE (memory). */
+/* Designs the filter; free() returns out->coeff. The caller has checked that fir_design_size()
+ * gives at most FIR_MOST_TAPS. Kaiser's formulas may miss the specification by tenths of a decibel,
+ * and by up to 6 dB if a band is narrow against its transitions. The margin is then increased, and
+ * with it the number of taps, at most five times and up to FIR_MOST_TAPS. out->reach says whether
+ * the specification is met. Fails with DEVICE (memory), and leaves *out unchanged. */
 status_t fir_design_make(const struct fir_design *design, struct fir_made *out);
 
-/* Returns |C(f)| by the plain sum, f in cycles per sample. coeff: [taps], or [taps][2] if complex,
- * here and below. */
+/* Returns |C(f)|, a gain of voltage, by the plain sum, f in cycles per sample. coeff: [taps], or
+ * [taps][2] (re, im) if complex. */
 double fir_gain(const double *coeff, uint32_t taps, int is_complex, double f);
 
 /* Returns sum_i i |c[i]|^2 / sum_i |c[i]|^2, in samples: the delay of a filter of linear phase, and
- * the best approximation of it for any other. NaN without energy. */
+ * the best approximation of it for any other. NaN without energy. coeff: [taps], or [taps][2] (re,
+ * im) if complex. */
 double fir_delay(const double *coeff, uint32_t taps, int is_complex);
 
 /* Finds the maximum gain at |f| > from (f in cycles per sample), in dB below the maximum of all, on
- * a grid of at most 2^20 frequencies; INFINITY if it is 0. coeff: double [taps], or [taps][2] if
- * complex. Fails with DEVICE (memory). */
+ * a grid of at most 2^20 frequencies; INFINITY if it is 0. coeff: double [taps], or [taps][2] (re,
+ * im) if complex. Fails with DEVICE (memory), and leaves *out unchanged. */
 status_t fir_rejection(const double *coeff, uint32_t taps, int is_complex, double from,
                        double *out);
 

@@ -35,11 +35,10 @@ double kaiser_i0(double x);
 /* The largest beta for which I0(beta) and its series stay well inside a double. */
 #define KAISER_BETA_LIMIT 700.0
 
-/* kaiser_beta(): the window's beta for a filter whose gain deviates by at most `decibels` below 1
- * (60: by 0.001). kaiser_taps(): the number of its coefficients, not rounded, for transition bands
- * of `width` of the sample rate. */
+/* kaiser_beta(): returns the window's beta for a filter whose gain deviates from the ideal one, 1
+ * or 0, by at most `decibels` dB below 1 (60: by 0.001). kaiser_taps(): returns the number of its
+ * coefficients, not rounded, for transition bands of `width` > 0, in units of the sample rate. */
 double kaiser_beta(double decibels);
-
 double kaiser_taps(double decibels, double width);
 
 /* ---- the prototype of an oversampled filter bank ----
@@ -52,19 +51,21 @@ double kaiser_taps(double decibels, double width);
  * Processing Education Workshop (SP/SPE). */
 
 /* Returns the approximate attenuation in dB, with `taps` taps, of the bands that alias into the
- * kept part; at most 200. For this and the functions below ratio.num > ratio.den. */
+ * kept part; at most 200. ratio.num > ratio.den, as for all oversampled banks. */
 double oversampled_attenuation(struct ratio ratio, uint32_t taps);
 
-/* Finds the fewest taps that attenuate the bands that alias by `decibels` dB: up to 4,096 by
- * measurement (Kaiser's formula, which is used beyond, is off by up to 3 dB for wide transition
- * bands). 4,096 also if no fewer suffice, where the formula asks for fewer. Fails with DEVICE
- * (memory). */
+/* Finds the taps that attenuate the bands that alias by `decibels` dB: up to 4,096 by measurement,
+ * the first that suffice from two below Kaiser's formula on. The formula is off by up to 3 dB for
+ * wide transition bands; beyond 4,096 taps it is used alone. 4,096 also if no fewer suffice, where
+ * the formula asks for fewer. ratio.num > ratio.den. Fails with DEVICE (memory), and leaves *out
+ * unchanged. */
 status_t oversampled_taps(struct ratio ratio, double decibels, uint32_t *out);
 
-/* Returns the beta of Kaiser's window for `taps` taps. */
+/* Returns the beta of Kaiser's window for a bank of `taps` taps, by oversampled_attenuation().
+ * ratio.num > ratio.den. */
 double oversampled_beta(struct ratio ratio, uint32_t taps);
 
-/* Returns the sinc's cutoff, in channels: num / den. */
+/* Returns the sinc's cutoff, in channel spacings: num / den. */
 double oversampled_cutoff(struct ratio ratio);
 
 /* Returns the even number of channels, above 0, nearest to `channels`, maybe itself, for which the
@@ -94,11 +95,12 @@ struct prototype_spec {
  *
  * Fails with DATA (the file: unreadable, no number, wrong count; the message names file, line,
  * counts), with USAGE (coefficients whose sum or energy is zero or not finite cannot be normalised;
- * a Kaiser window's beta beyond KAISER_BETA_LIMIT), or DEVICE (memory; more than this machine
- * has). */
+ * a Kaiser window's beta beyond KAISER_BETA_LIMIT), or DEVICE (memory; more than this machine has),
+ * and leaves *out unchanged. */
 status_t prototype_create(const struct prototype_spec *spec, double **out);
 
-/* Returns the window at 0 < u < 1, 1 for a file; `i0_beta` is I0(beta) of a Kaiser window. */
+/* Returns the window of `spec` at 0 < u < 1, where 0 and 1 are its ends; 1 for a file. `i0_beta` is
+ * kaiser_i0(spec->kaiser_beta) of a Kaiser window; ignored for others. */
 double prototype_window(const struct prototype_spec *spec, double i0_beta, double u);
 
 /* Returns sin(pi u) / (pi u), accurate many lobes away from the centre, too. */
@@ -117,7 +119,8 @@ void prototype_fold(const double *coeff, size_t count, double factor, int is_shi
  * in channels and in widths of the window's main lobe, is the same to 1e-5.
  *
  * Fails with USAGE if there is no such cutoff: a window so narrow in time that it passes more than
- * that by itself, one tap, coefficients from a file; or with DEVICE (memory). */
+ * that by itself, one tap, coefficients from a file; or with DEVICE (memory). *spec is unchanged
+ * then. */
 status_t flat_cutoff_settle(struct prototype_spec *spec);
 
 /* Prototype filters of telescopes whose formula is published: by name.
@@ -139,14 +142,15 @@ struct telescope {
     double centre;         /* of the sinc, in coefficients from the first */
 };
 
-/* Returns the telescope of that name; NULL if there is none. */
+/* Returns the constant telescope of that name, not to be freed; NULL if there is none. */
 const struct telescope *telescope_find(const char *name);
 
-/* Appends all names, separated by ", ". Fails with DEVICE (memory). */
+/* Appends all names, separated by ", ". Fails with DEVICE (memory); some names may then have been
+ * appended. */
 status_t telescope_add_names(struct text *out);
 
-/* Makes a telescope's coefficients [taps][points], b[0] (oldest sample) first, not normalised, for
- * free(). Fails with DEVICE (memory). */
+/* Makes a telescope's coefficients, *out double [taps][points], b[0] (oldest sample) first, not
+ * normalised; free() returns them. Fails with DEVICE (memory), and leaves *out unchanged. */
 status_t telescope_prototype(const struct telescope *telescope, double **out);
 
 /* A prototype filter at another number of points.
@@ -162,8 +166,9 @@ enum resample_keeps {
                               count from it; the sum stays, and with it the gain */
 };
 
-/* Resamples in [taps][points_in] to *out [taps][points_out], b[0] (oldest sample) first, for
- * free(). Equal points leave the numbers unchanged. Fails with DEVICE (memory). */
+/* Resamples a prototype, in [taps][points_in], to *out [taps][points_out], b[0] (oldest sample)
+ * first; free() returns *out. Equal points leave the numbers unchanged. Fails with DEVICE (memory),
+ * and leaves *out unchanged. */
 status_t prototype_resample(const double *in, uint32_t taps, uint32_t points_in,
                             uint32_t points_out, enum resample_keeps keeps, double **out);
 
