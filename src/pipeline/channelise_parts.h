@@ -13,15 +13,15 @@
  * The weight of a spectrum is sum b^2 over its good samples / sum b^2 over all, b the filter bank's
  * coefficients; after filters a sample counts by the share that its row has not lost. The weight of
  * a row is the mean of those of its spectra. Sums are of integers: the same bytes however the work
- * is cut. Missing samples are those that the reader has not found, and NaN. For the writer
- * thread. */
+ * is cut. Missing samples are those that the reader has not found, and NaN. For the writer thread.
+ */
 
 typedef struct weights weights_t;
 
-/* Creates the weights of one of the plan's banks and its products, for blocks of up to
- * `block_units` units; `work` must outlive it. Sets *out to NULL if no sample can be missing, and
- * on failure. Fails with USAGE if a product of visibilities has more than 2^32 - 1 lines (pairs of
- * streams); with DEVICE (memory). */
+/* Creates the weights of bank number `bank` of the plan, from 0, and its products, for blocks of up
+ * to `block_units` units; `work` must outlive it. Sets *out to NULL if no sample can be missing,
+ * and on failure. Fails with USAGE if a product of visibilities has more than 2^32 - 1 lines (pairs
+ * of streams); with DEVICE (memory). */
 status_t weights_create(const struct channelise_plan *work, uint32_t bank, uint64_t block_units,
                         weights_t **out);
 void weights_destroy(weights_t *weights); /* takes NULL */
@@ -46,24 +46,25 @@ struct weights_block {
     struct overlap_rows counted; /* of these it answers for the missing ones */
 };
 
-/* Computes the weights of the dumps that the block completes; `block` is copied, what it points to
- * stays until the next one. Sets *missing to the missing samples of all streams among those that
- * are counted, without gaps that the archive declares and without unreadable samples. Fails with
- * DEVICE (memory). */
+/* Computes the weights of the dumps that the block completes. `block` is copied; what it points to
+ * must stay until the next block. Sorts the lists of losses. Sets *missing to the number of missing
+ * samples, of all streams together, among block->counted, without gaps that the archive declares
+ * and without unreadable samples. Fails with DEVICE (memory). In the writer thread. */
 status_t weights_begin(weights_t *weights, const struct weights_block *block, uint64_t *missing);
 
 /* Corrects the rows of product i, of this bank, that the block completes: streams that lack too
- * much become NaN, power is renormalised. *holes: char [rows], 1: some of the row became NaN by
- * what could not be read; NULL: none did. Returns the weights, float [rows][streams], until the
- * next block begins, as *holes.
+ * much become NaN, power is renormalised if the job wants that. Sets *holes to char [rows], 1: some
+ * of the row became NaN by what could not be read; NULL: none did. Returns the weights, float
+ * [rows][streams], 0 .. 1. Both stay the weights', and valid until weights_begin(). Cannot fail.
  *
  *   data   float [rows][streams][nchannels] (x 2 if spectra) */
 const float *weights_apply(weights_t *weights, uint32_t i, uint64_t rows, void *data,
                            const char **holes);
 
-/* Returns the lost weights of rows that are combined (pipeline/finish/finish.h), until the next
- * call for any product; NULL: none. weights_note_blank() then counts `lines` rows of lines that
- * became NaN by weights. */
+/* weights_lost(): returns the weights of the block's rows of product i, which is combined
+ * (pipeline/finish/finish.h); NULL: nothing is lost. They stay the weights', and valid until the
+ * next call for any product. weights_note_blank(): adds `lines`, rows of single lines that became
+ * NaN by weights, to the count of weights_blanked(). */
 const struct combine_weights *weights_lost(weights_t *weights, uint32_t i);
 void weights_note_blank(weights_t *weights, uint32_t i, uint64_t lines);
 
@@ -82,8 +83,9 @@ typedef struct range range_t;
 status_t range_create(const struct channelise_plan *work, range_t **out);
 void range_destroy(range_t *range); /* takes NULL */
 
-/* Counts values of a product so far: `large`, infinite or NaN; `small`, zero or smaller than normal
- * floats, where the maximum of their spectrum is hardly larger. None for NULL. */
+/* Sets the numbers of values of a product so far that left the range: *large, infinite or NaN;
+ * *small, zero or smaller than normal floats, where the maximum of their spectrum is hardly larger.
+ * Sets zeros if `range` is NULL. */
 void range_counts(const range_t *range, uint32_t product, uint64_t *large, uint64_t *small);
 
 /* One block under way: its buffers, where its samples are and where its rows belong. */
@@ -176,12 +178,13 @@ struct channelising {
  * under way on return. Fails as backend and sink do, with NO_SPACE, DATA, DEVICE; with DATA also if
  * samples or a mask cannot be read any more. */
 status_t channelising_write(void *context, void *of);
-/* Waits for rows that channelising_write() has left under way, and reports a chunk that ends with
- * them. Fails as the sink does, with NO_SPACE, DATA, DEVICE. */
+/* Runs in the writer thread, for a struct channelising: waits for rows that channelising_write()
+ * has left under way, and calls the sink's end() for a chunk that ends with them. Fails as the sink
+ * does, with NO_SPACE, DATA, DEVICE. */
 status_t channelising_settle(void *context);
 
-/* Returns the number of the output of its bank's maker that product i is; the maker must make it.
- */
+/* Returns the number, from 0, of the output of its bank's maker that product i is; the maker must
+ * make it. */
 uint32_t channelising_output(const struct channelise_plan *work, uint32_t i);
 
 #endif

@@ -19,9 +19,9 @@ struct device_carry {
 };
 
 /* Creates stores on the device, between->resident, for rows of products that will be dedispersed
- * there, where the backend keeps rows and no later step changes them; are_done and `automatic` are
- * set. They take memory when rows come. device_carry_end() frees them, also after a failure. Fails
- * with DEVICE (memory). */
+ * there, where the backend keeps rows and no later step changes them; between->are_done and
+ * `automatic` are set before. They take memory when rows come. device_carry_end() frees them, also
+ * after a failure. Fails with DEVICE (memory). */
 status_t device_carry_begin(struct device_carry *between, backend_t *backend,
                             const struct channelise_plan *work);
 
@@ -29,8 +29,9 @@ status_t device_carry_begin(struct device_carry *between, backend_t *backend,
  * DATA if one is missing, or is no ordinary file. */
 status_t device_carry_note_found(struct device_carry *between, const struct job *job);
 
-/* On rank 0: fails with DATA if the filterbank that dedispersion `number` has opened is not the
- * file that was made or found, or its device and inode are unknown. */
+/* On rank 0: checks that the filterbank that dedispersion `number`, from 0, has opened is the file
+ * that was made or found (between->files). Fails with DATA if it is another file, or its device and
+ * inode are unknown. */
 status_t device_carry_check(const struct device_carry *between, const struct job *job,
                             uint32_t number, const struct fbh5 *fbh5);
 
@@ -39,8 +40,8 @@ status_t device_carry_check(const struct device_carry *between, const struct job
 int device_carry_leave(struct device_carry *between, backend_t *backend,
                        const struct channelise_plan *work);
 
-/* Ends all but the backend that was left open, and returns that, which the caller closes; NULL:
- * none was. Takes NULL members, and leaves them: may be repeated. */
+/* Frees the stores of rows, and returns the backend that was left open, which the caller closes;
+ * NULL: none was. Sets these members to NULL: may be repeated. */
 backend_t *device_carry_end(struct device_carry *between);
 
 #endif

@@ -46,13 +46,13 @@ struct pipeline_sink {
 
 /* ---- For who has a pipeline ---- */
 
-/* Ends the threads when their current block is done, and drops the other blocks. Takes NULL; not
- * for a pipeline that hangs. */
+/* Ends the threads when their current block is done, drops the other blocks, and frees all, the
+ * kind's context too. Takes NULL; not for a pipeline that hangs (pipeline_hangs()). */
 void pipeline_destroy(pipeline_t *pipeline);
 SCOPED_END(pipeline_destroy, pipeline_t *)
 
-/* Sets the limit, from the next call on: the pipeline fails with DATA if it makes no progress for
- * `seconds` seconds while a chunk is processed or finished; 0: no limit, as at first. */
+/* Sets the limit from the next pipeline_chunk() or pipeline_finish() on: these fail with DATA if
+ * the pipeline makes no progress for `seconds` seconds; 0: no limit, as at first. */
 void pipeline_limit(pipeline_t *pipeline, double seconds);
 
 /* Returns whether it has failed by pipeline_limit(): its threads hang, and cannot be ended. */
@@ -73,10 +73,12 @@ status_t pipeline_finish(pipeline_t *pipeline, driver_t *driver);
  * memory of its own. Counts stay. */
 void pipeline_release(pipeline_t *pipeline);
 
-/* Returns the seconds spent so far. */
+/* Seconds spent by the reader thread; by the backend, as far as the host waited for it; by the
+ * writer thread without that. */
 struct pipeline_seconds {
-    double read, compute, write; /* compute: what the host waited for */
+    double read, compute, write;
 };
+/* Returns the seconds spent so far, all chunks together. In the main thread. */
 struct pipeline_seconds pipeline_seconds(pipeline_t *pipeline);
 
 /* ---- For the stages of a kind of pipeline ---- */
@@ -132,14 +134,17 @@ struct pipeline_stages {
  * context is the pipeline's, whose pipeline_destroy() calls destroy(); after a failure it is still
  * the caller's. Fails with DEVICE (memory, threads). */
 status_t pipeline_create(uint32_t slots, const struct pipeline_stages *stages, pipeline_t **out);
-void *pipeline_context(const pipeline_t *pipeline); /* stages->context */
+/* Returns stages->context of pipeline_create(), which stays the pipeline's. */
+void *pipeline_context(const pipeline_t *pipeline);
 
 /* Returns in the reader thread, while it reads a block, the slot of the next block if that waits to
  * be read; else NULL. */
 void *pipeline_next(pipeline_t *pipeline);
 
-/* In the writer thread: buffer_get() and buffer_missing(), which wait for the backend. That time
- * counts as computing. Fail with DEVICE if the backend's work failed. */
+/* In the writer thread: wait for the backend's work on a buffer. That time counts as computing.
+ * pipeline_get(): buffer_get(), sets *data to the host's side of the buffer. pipeline_missing():
+ * buffer_missing(), sets *missing to the number of missing samples. Fail with DEVICE if the
+ * backend's work failed, or for want of memory. */
 status_t pipeline_get(pipeline_t *pipeline, buffer_t *buffer, void **data);
 status_t pipeline_missing(pipeline_t *pipeline, buffer_t *buffer, uint64_t *missing);
 

@@ -21,10 +21,10 @@ struct filter_block {
     uint64_t stride;                             /* of the last filter's rows */
 };
 
-/* Creates the chain for blocks of at most `rows` rows of the last filter, of `streams` streams of
- * them. The plan and the backend must outlive it. Fails with USAGE if the backend cannot make a
- * stage (filter_create(), synthesise_create()), with DEVICE (memory, of the device too; threads; a
- * kernel that does not build). */
+/* Creates the chain for blocks of at most `rows` rows of the last filter, of each of at most
+ * `streams` streams. The plan and the backend must outlive it. Fails with USAGE if the backend
+ * cannot make a stage (filter_create(), synthesise_create()), with DEVICE (memory, of the device
+ * too; threads; a kernel that does not build), and leaves *out unchanged. */
 status_t filter_chain_create(backend_t *backend, const struct filter_plan *plan, uint32_t streams,
                              uint64_t rows, filter_chain_t **out);
 void filter_chain_destroy(filter_chain_t *chain); /* takes NULL */
@@ -34,15 +34,17 @@ SCOPED_END(filter_chain_destroy, filter_chain_t *)
  * filter_block_free() in any case. Fails with DEVICE (memory, of the device too). */
 status_t filter_block_create(backend_t *backend, const filter_chain_t *chain, enum buffer_use last,
                              struct filter_block *out);
-/* Returns the last filter's rows. */
+/* Returns the buffer of the last filter's rows, which stays the block's. */
 buffer_t *filter_block_last(const filter_chain_t *chain, const struct filter_block *block);
 void filter_block_free(struct filter_block *block); /* leaves {0} */
 
-/* Filters block->needs[0], which are in `in`, to block->needs[count] of the last filter; missing
- * samples are counted among `counted` (dsp/overlap.h), numbered as the archive's. Streams are those
- * of the rows: a synthesis takes filter_plan_fan() of the archive's for each. *out gets the places
- * of the rows in filter_block_last(), for the next stage. Fails with DEVICE (the device refuses the
- * work, or earlier work failed; memory). */
+/* Filters samples block->needs[0], which are in `in`, to rows block->needs[count] of the last
+ * filter. Missing samples are counted among `counted`, numbered as the archive's:
+ * buffer_missing(in). Streams are those of the rows: a synthesis takes filter_plan_fan() of the
+ * archive's for each. *out gets the places of the rows in filter_block_last(), for the next stage;
+ * it points into the block, and is valid until the next run. May return before the work is done.
+ * Fails as stage_run(), with DEVICE (the device refuses the work, or earlier work failed; memory),
+ * of the reference also with USAGE. */
 status_t filter_chain_run(filter_chain_t *chain, struct filter_block *block, buffer_t *in,
                           const struct sample_input *input, struct stream_set streams,
                           struct overlap_rows counted, struct sample_input *out);
@@ -58,22 +60,25 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
                                     const struct pipeline_sink *sink,
                                     resident_rows_t *const *resident, pipeline_t **out);
 
-/* Returns what happened to rows of a product on this rank; after pipeline_finish(). */
+/* Events among the rows of a product. */
 struct made_counts {
     uint64_t large, small; /* values of power that floats do not hold (channelise_parts.h) */
     uint64_t blanked;      /* rows of single streams that became NaN because too many samples of
                               theirs are missing, though none was unreadable */
 };
+/* Returns the counts of product number `product`, from 0, on this rank. After pipeline_finish(), of
+ * a pipeline of channelise_pipeline_create(). */
 struct made_counts channelise_pipeline_counts(const pipeline_t *pipeline, uint32_t product);
 
-/* In a sink's put(): returns the statistics of its rows before channels were dropped
- * (pipeline/finish/finish.h); NULL: none were, or the plan does not say that they are judged. */
+/* In a sink's put(): returns the statistics of its rows before channels were dropped, [rows][ifs]
+ * (pipeline/finish/finish.h); NULL: none were, or the plan does not say that they are judged. They
+ * stay the pipeline's, and valid until put() returns. */
 const struct agreement_whole *channelise_pipeline_wholes(const pipeline_t *pipeline,
                                                          uint32_t product);
 
 /* Creates the pipeline of a dedispersion. Rows of the filterbank that an earlier pass has left
  * `between` are not read (NULL: there are none); a full device drops these first, then blocks are
- * halved. The sink gets rows [DMs of the chunk][times of a block]: `chunk` then has the block's
+ * halved. The sink gets float [DMs of the chunk][times of a block]: `chunk` then has the block's
  * times as its streams. Of a search it gets struct peak [DMs of the chunk][cells of a block of
  * noise] likewise, as product 1, or 0 if the series are not written. All arguments and the sink's
  * context must outlive the pipeline; *sink is copied. Fails with USAGE as dedisperse_create(); with

@@ -12,23 +12,25 @@ status_t power_reader_create(const struct dedisperse_plan *dedispersion, power_r
 void power_reader_destroy(power_reader_t *reader); /* takes NULL */
 SCOPED_END(power_reader_destroy, power_reader_t *)
 
-/* Returns which of samples first .. first + count - 1 the observation has: `lead` that it does not
- * have, then `count` from `first` on, then others that it does not have. */
+/* Part of a range of samples: after `lead` others, `count` samples from number `first` on. */
 struct power_reader_part {
     uint64_t lead, first, count;
 };
+/* Returns the part of samples first .. first + count - 1 that the observation has. `first` may be
+ * below 0. If it has none of them, `lead` is count, and the rest 0. */
 struct power_reader_part power_reader_clip(const struct dedisperse_plan *dedispersion,
                                            int64_t first, uint64_t count);
 
-/* Reads samples first .. first + count - 1 in time of all channels, those outside of the
- * observation as zeros.
+/* Reads samples first .. first + count - 1 in time of all channels, numbered from the observation's
+ * first after times were added up. Those outside of the observation are read as zeros.
  *
  *   out   [count][nchannels] of the plan's format
  *   bad   char [count] 1: a row of the sample was unreadable, and counts as zeros; may be NULL
  *         unless run.on_bad is nan
  *
  * May use HDF5: one thread at a time. Fails with DATA (also of rows that are unreadable, unless
- * run.on_bad is nan: then warns of the first ones), DEVICE (memory, descriptors, threads). */
+ * run.on_bad is nan: then warns of the first ones), DEVICE (memory, descriptors, threads); `out`
+ * and `bad` are then undefined. */
 status_t power_reader_read(power_reader_t *reader, int64_t first, uint64_t count, void *out,
                            char *bad);
 
@@ -49,11 +51,12 @@ struct left_out {
     size_t count, room;
 };
 
-void left_out_free(struct left_out *list); /* leaves {0} */
+/* Frees a list, and leaves {0}. */
+void left_out_free(struct left_out *list);
 
 /* Begins a block's list with what `before`, the list of the block before (or this very list), has
  * about inputs from .. from + count - 1 of that block: they are the first `count` inputs of this
- * one. Fails with DEVICE (memory). */
+ * one. Fails with DEVICE (memory); *list then lacks some. */
 status_t left_out_keep(const struct left_out *before, uint64_t from, uint64_t count,
                        struct left_out *list);
 
@@ -64,19 +67,22 @@ status_t left_out_keep(const struct left_out *before, uint64_t from, uint64_t co
  *   bad       char [from + count] 1: unreadable; NULL: none is
  *   first     input sample of the plan that is the block's first
  *
- * Fails with DATA if marks of the file cannot be read, DEVICE (memory). */
+ * Fails with DATA if marks of the file cannot be read, DEVICE (memory); some of them may then have
+ * been appended. */
 status_t left_out_find(const struct dedisperse_plan *plan, power_reader_t *reader, int64_t first,
                        uint64_t from, uint64_t count, char *samples, const char *bad,
                        struct left_out *list);
 
-/* Scales the first `count` sums of each DM, or makes them NaN.
+/* Scales the first `count` sums of each DM of the group in which samples of the list are omitted,
+ * or makes them NaN.
  *
  *   out     float [ndms][stride]
  *   holes   char [ndms] 1: some became NaN because samples of theirs were unreadable
  *   share   [ndms][stride] share of the channels that entered, BOXCAR_ALL being all; 0: NaN; not
  *           set if the list is empty, as all entered; NULL: not needed
  *
- * Sets *has_holes to whether there is any hole. Fails with DEVICE (memory). */
+ * ndms and the delays are those of `group`. Sets *has_holes to whether there is any hole. Fails
+ * with DEVICE (memory); sums are unchanged then. */
 status_t left_out_scale(const struct dedisperse_plan *plan, const struct dm_group *group,
                         const struct left_out *list, uint64_t count, uint64_t stride, float *out,
                         char *holes, int *has_holes, uint8_t *share);

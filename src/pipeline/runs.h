@@ -17,14 +17,15 @@ struct runs {
 };
 void runs_free(struct runs *runs); /* leaves {0} */
 
-/* Append a run, or all runs of `more`, which is another list. Fail with DEVICE (memory), after
- * which some of `more` may have been appended. */
+/* runs_add(): appends a run. runs_add_all(): appends all runs of `more`, which is another list.
+ * Fail with DEVICE (memory), after which some of `more` may have been appended. */
 status_t runs_add(struct runs *runs, struct run run);
 status_t runs_add_all(struct runs *runs, const struct runs *more);
 /* Puts runs in ascending order; what meets becomes one, so that a sample is in one at most. */
 void runs_join(struct runs *runs);
-/* Computes the samples of `from` that are not in `less`, both joined, in place of what *out had;
- * `out` is neither of them. Fails with DEVICE (memory). */
+/* Computes the samples of `from` that are not in `less`, both joined (runs_join()), in place of
+ * what *out had, which begins as {0}; `out` is neither of them. Fails with DEVICE (memory); *out is
+ * then incomplete. */
 status_t runs_subtract(const struct runs *from, const struct runs *less, struct runs *out);
 /* Returns how many samples of joined runs are among first .. end - 1. */
 uint64_t runs_count(const struct runs *runs, int64_t first, int64_t end);
@@ -46,7 +47,8 @@ void shares_free(struct shares *shares); /* leaves {0} */
  */
 status_t shares_add(struct shares *shares, struct run run, uint32_t lost);
 /* Unites all samples of joined `whole`, which have lost LOST_WHOLE, and those of `partly` that are
- * not among them, in place of what *out had. `work`: memory for it. Fails with DEVICE (memory). */
+ * not among them, in place of what *out had. `work`: memory for it, begins as {0}. Fails with
+ * DEVICE (memory); *out is then incomplete. */
 status_t shares_unite(const struct runs *whole, const struct shares *partly, struct runs *work,
                       struct shares *out);
 
@@ -61,8 +63,9 @@ struct runs_scan {
 
 enum { RUNS_TILE = 8 /* streams: a cache line of most archives */ };
 
-/* Appends to found[s] the missing samples of stream first_stream + s, s < `streams` <= RUNS_TILE,
- * of the input; they are joined if found[s] was empty. Fails with DEVICE (memory). */
+/* Appends to found[s] the missing samples of stream first_stream + s of the scan's input, s <
+ * `streams` <= RUNS_TILE, counted from 0. They are joined if found[s] was empty. Fails with DEVICE
+ * (memory); found[] is then incomplete. */
 status_t runs_find(const struct runs_scan *scan, uint32_t first_stream, uint32_t streams,
                    struct runs found[RUNS_TILE]);
 
@@ -79,8 +82,9 @@ typedef struct filtered filtered_t;
 void filtered_destroy(filtered_t *filtered); /* takes NULL */
 SCOPED_END(filtered_destroy, filtered_t *)
 
-/* Creates the losses of the filters, for up to `samples` input samples at a time. The plan, which
- * must outlive it, has filters and no synthesis. Fails with DEVICE (memory). */
+/* Creates the losses of the filters, for up to `samples` input samples of a stream at a time. The
+ * plan, which must outlive it, has filters and no synthesis. filtered_destroy() frees *out, which a
+ * failure leaves unchanged. Fails with DEVICE (memory). */
 status_t filtered_create(const struct filter_plan *plan, uint64_t samples, filtered_t **out);
 
 /* Computes the losses of rows rows[count].first .. end - 1 of the last filter, in 1 / LOST_WHOLE,
@@ -89,7 +93,8 @@ status_t filtered_create(const struct filter_plan *plan, uint64_t samples, filte
  *
  *   rows   [count + 1]: channelise_plan_samples_of()
  *
- * Returns uint32 [rows of the last filter], until it is called again. */
+ * Returns uint32 [rows of the last filter], which stay the object's, and valid until it is called
+ * again. Cannot fail. One thread at a time. */
 const uint32_t *filtered_lost(filtered_t *filtered, uint32_t stream,
                               const struct overlap_rows *rows, const struct shares *shares);
 

@@ -48,7 +48,8 @@ struct combine {
  * combine_ifs() of an output row. */
 uint32_t combine_sums(const struct combine *combine); /* lines that come in, of an antenna */
 uint32_t combine_ifs(const struct combine *combine);  /* lines that leave, of an antenna */
-/* Return the lines, of nchannels numbers each, of a whole input row, and of a whole output row. */
+/* Return the lines, of nchannels numbers each, of a whole row: combine_lines_in() of an input row,
+ * combine_lines_out() of an output row. */
 size_t combine_lines_in(const struct combine *combine);
 size_t combine_lines_out(const struct combine *combine);
 
@@ -65,12 +66,16 @@ struct combine_piece {
     uint64_t row;
     uint32_t first, end;
 };
-/* Combines a piece of a row; `out` may be `in`. Returns how many lines became NaN by weights alone.
+/* Combines a piece of a row: row of->row of `in` becomes row of->row of `out`, which may be `in`.
+ * Returns how many lines of the output became NaN by weights alone. Cannot fail. Threads may
+ * combine pieces that do not overlap.
  *
- *   weights   float [rows][lines out] of the result
- *   holes     char [rows] 1: some of it that is kept is NaN by what could not be read; 0 before
- *
- * Both are set also without `lost`, when they may be NULL. */
+ *   in        float [rows][combine_lines_in()][nchannels]
+ *   lost      NULL: nothing is lost
+ *   out       float [rows][combine_lines_out()][nchannels]
+ *   weights   float [rows][combine_lines_out()]: gets the result's, 1 without `lost`; or NULL
+ *   holes     char [rows], 0 before: becomes 1 if some of the row that is kept is NaN by what could
+ *             not be read; or NULL */
 uint64_t combine_row(const struct combine *combine, const struct combine_piece *of, const float *in,
                      const struct combine_weights *lost, float *out, float *weights, char *holes);
 
@@ -116,23 +121,26 @@ struct finish_rows {
 
 /* Creates the threads for the steps of all products, which run one after the other. *out is NULL if
  * one thread suffices, or no step is needed, and on failure. The caller calls pool_destroy() after
- * finish_destroy(). Fails with DEVICE (memory, threads). */
+ * each finish_destroy(). Fails with DEVICE (memory, threads). */
 status_t finish_pool(const struct channelise_plan *work, pool_t **out);
 
-/* Creates the steps of product i, for blocks of up to `rows` of the backend's rows. *out = NULL if
- * there are none, and on failure. `work` and the pool (may be NULL) must outlive it. Fails with
- * DATA if a product that is judged is unreadable; with DEVICE (memory, descriptors). */
+/* Creates the steps of product i, from 0, for blocks of up to `rows` of the backend's rows. *out =
+ * NULL if there are none, and on failure. `work` and the pool (may be NULL) must outlive it. Fails
+ * with DATA if a product that is judged is unreadable; with DEVICE (memory, descriptors). */
 status_t finish_create(const struct channelise_plan *work, uint32_t i, uint64_t rows, pool_t *pool,
                        finish_t **out);
 void finish_destroy(finish_t *finish); /* takes NULL */
 SCOPED_END(finish_destroy, finish_t *)
 
-/* Converts the rows of the backend to those of the product, in *rows. Fails with DATA if the flags
- * of a product that is judged, or that is a mask, cannot be read. */
+/* Converts the rows of the backend to those of the product, in *rows: some in place, others into
+ * memory of the steps, which stays theirs and valid until the next run. Fails with DATA if the
+ * flags of a product that is judged, or that is a mask, cannot be read; the rows are undefined
+ * then. In the writer thread. */
 status_t finish_run(finish_t *finish, struct finish_rows *rows);
 
 /* Returns the statistics of the rows of the last run before channels were dropped,
- * [count][columns], if the plan says that they are judged; else NULL. Takes NULL. */
+ * [count][columns], if the plan says that they are judged; else NULL. They stay the steps', and
+ * valid until the next run. Takes NULL. */
 const struct agreement_whole *finish_wholes(const finish_t *finish);
 
 /* A step of finishing. Private to finish/. A new one is a file here, a row of FINISH_STEPS, what it
@@ -147,7 +155,8 @@ struct finish_step {
     const struct agreement_whole *(*wholes)(const void *step);
 };
 
-/* Runs independent tasks 0 .. tasks - 1 in the pool's threads, or in this one without a pool. */
+/* Runs independent tasks 0 .. tasks - 1 in the threads of rows->pool, or in this one if that is
+ * NULL, as thread 0. Returns when all are done. */
 static inline void finish_each(const struct finish_rows *rows, uint64_t tasks, pool_task_t *run,
                                void *context)
 {
@@ -172,8 +181,9 @@ static inline void finish_turn(const struct finish_rows *rows, void **made, void
     }
 }
 
-/* Rows are distributed in FINISH_GROUPS groups. Returns the first row of group `group`. */
 enum { FINISH_GROUPS = 64 };
+/* Returns the first of the rows->count rows, from 0, of group `group` of FINISH_GROUPS groups, to
+ * which they are distributed evenly. Group FINISH_GROUPS: the number of rows. */
 static inline uint64_t finish_group(const struct finish_rows *rows, uint64_t group)
 {
     return rows->count * group / FINISH_GROUPS;
