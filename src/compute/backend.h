@@ -20,7 +20,8 @@ typedef struct buffer buffer_t;
 /* backend_has_gpu(): returns whether OpenCL finds a GPU; loads its drivers, and forgets the cause
  * (report_clear()) if devices cannot be listed, which counts as none. backend_automatic(): returns
  * the kind that AUTO means with a GPU, OPENCL, or without, CPU. backend_settle(): returns the kind
- * that AUTO means on this machine (backend_has_gpu()); other kinds unchanged. */
+ * that AUTO means on this machine (backend_has_gpu()); other kinds unchanged. Not collective: ranks
+ * on different machines may differ. */
 int backend_has_gpu(void);
 enum backend_kind backend_automatic(int has_gpu);
 enum backend_kind backend_settle(enum backend_kind kind);
@@ -42,7 +43,8 @@ struct backend_abilities {
     uint32_t slots;   /* sets of buffers with which it never waits for the host */
     uint64_t block_bytes; /* of samples and rows of a block that suit it; 0: the more the better */
 };
-/* Returns the abilities of a kind. AUTO, and a kind that was not built, have none and one slot. */
+/* Returns the constant abilities of a kind, not to be freed. AUTO, and a kind that was not built,
+ * have none and one slot. */
 const struct backend_abilities *backend_abilities(enum backend_kind kind);
 
 /* Reduces the work of drivers when they open a device, through their environment variables, unless
@@ -72,10 +74,11 @@ struct backend_options {
  * any other call of OpenCL. */
 void backend_see_one(const struct backend_options *options);
 
-/* Opens a backend. `kind` is not AUTO; CPU and reference ignore the options. Fails with DEVICE: no
- * such device, it cannot be opened, voltmill was built without OpenCL, VOLTMILL_SIMD names no
- * instruction set (CPU), or memory. backend_close() frees it, and takes NULL; all that was created
- * on the backend is destroyed before. backend_which() returns its kind. */
+/* backend_open(): opens a backend. `kind` is not AUTO; CPU and reference ignore the options. Fails
+ * with DEVICE: no such device, it cannot be opened, voltmill was built without OpenCL,
+ * VOLTMILL_SIMD names no instruction set (CPU), or memory; *out is unchanged then. backend_close():
+ * frees it, and takes NULL; all that was created on the backend is destroyed before.
+ * backend_which(): returns its kind. */
 status_t backend_open(enum backend_kind kind, const struct backend_options *options,
                       backend_t **out);
 void backend_close(backend_t *backend);
@@ -91,7 +94,7 @@ const char *backend_device(const backend_t *backend);
  * processor, instruction set and version. No tabs, no line end. Fails with DEVICE (memory). */
 status_t backend_identity(const backend_t *backend, struct text *out);
 /* Returns whether an allocation has failed since the last call because the device's memory is full:
- * smaller blocks may succeed. */
+ * smaller blocks may succeed. 0 for backends in the host's memory. */
 int backend_was_full(backend_t *backend);
 
 /* BETWEEN: what one stage leaves for the next one, of no use to the host where a device computes.
@@ -100,7 +103,7 @@ enum buffer_use { BUFFER_IN, BUFFER_OUT, BUFFER_BETWEEN };
 
 /* Allocates memory of `bytes` >= 0 bytes that the host can read and write and the backend computes
  * on, aligned to 64 bytes and not zeroed; buffer_destroy() frees it. Fails with DEVICE (memory, of
- * the device too: backend_was_full()). */
+ * the device too: backend_was_full()), and leaves *out unchanged. */
 status_t buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out);
 void buffer_destroy(buffer_t *buffer); /* waits for all work on it; takes NULL */
 SCOPED_END(buffer_destroy, buffer_t *)
@@ -109,21 +112,23 @@ SCOPED_END(buffer_destroy, buffer_t *)
  * Not while work on the buffer is in flight. */
 int buffer_lend(buffer_t *in, const void *data);
 /* Sets *out to the host's side of a buffer, after waiting for all work on it; on a device, of a
- * BUFFER_IN only for its transfer. A device's BUFFER_BETWEEN is fetched by each call, into memory
- * that the first one allocates. Fails with DEVICE (that work or the fetch has failed; memory). */
+ * BUFFER_IN only for its transfer. *out stays the buffer's. A device's BUFFER_BETWEEN is fetched by
+ * each call, into memory that the first one allocates. Fails with DEVICE (that work or the fetch
+ * has failed; memory). */
 status_t buffer_get(buffer_t *buffer, void **out);
 /* Sets *out to the number of missing samples, of all streams, among those that the last
  * channelise_run() or stage_run() from this buffer counted (`counted`). Waits for it. Fails with
  * DEVICE if that work has failed. */
 status_t buffer_missing(buffer_t *in, uint64_t *out);
 
-/* Measures rates in bytes a second: of a copy in the memory that computes (read and written bytes
- * both count; on the host by one thread), and of transfers between host and device, pinned. Upload
- * and download are 0 without a device. Takes two blocks of memory of 128 MiB, of a GPU's up to 1
- * GiB, and frees them. Fails with DEVICE (memory, or a copy). */
+/* Rates in bytes a second: of a copy in the memory that computes (read and written bytes both
+ * count; on the host by one thread), and of transfers between host and device, pinned. */
 struct backend_rates {
     double copy, upload, download;
 };
+/* Measures rates of memory, in bytes a second. Upload and download are 0 without a device. Takes
+ * two blocks of memory of 128 MiB, of a GPU's up to 1 GiB, and frees them. Fails with DEVICE
+ * (memory, or a copy); *out may then be filled in part. */
 status_t backend_measure(backend_t *backend, struct backend_rates *out);
 /* Measures the rate of fused multiply-adds of floats in registers on `threads` threads (of the
  * host), in operations per second (two for each multiply-add); 0 if unknown. Fails with DEVICE, on

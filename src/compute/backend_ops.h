@@ -13,14 +13,15 @@
 
 /* Makes an object of a stage, `what` in messages: with `table` (struct filter_ops ...) as its
  * `ops`, and with the `size` bytes of `spec`; the backend's create() fills the rest. Sets the
- * pointer at `out` to it, for stage_destroy(). Fails with DEVICE (memory), and as that create()
- * does, with USAGE or DEVICE; then nothing is left of it. */
+ * pointer at `out` (filter_t ** ...) to it, for stage_destroy(). Fails with DEVICE (memory), and as
+ * that create() does, with USAGE or DEVICE; nothing is left of it then, and the pointer unchanged.
+ */
 status_t stage_create(backend_t *backend, const void *table, const void *spec, size_t size,
                       const char *what, void *out);
 
 /* Each backend's own objects begin with these. `ops` of backends and buffers are set after open()
- * and create(), those of stages before create(), as `spec` is, which comes next. Other
- * objects' own create() sets them. */
+ * and create(), those of stages before create(), as `spec` is, which comes next. Other objects' own
+ * create() sets them. */
 struct backend {
     const struct backend_ops *ops;
 };
@@ -198,34 +199,41 @@ enum { BACKEND_KINDS = BACKEND_REFERENCE + 1 };
 #ifdef VOLTMILL_OPENCL
 #define IF_OPENCL(ops) (ops)
 extern const struct backend_ops opencl_ops;
-/* Does as backend_begin(), with `root` before the path /sys/module/nvidia/version of Linux's ("",
- * except in tests). */
+/* Does as backend_begin(): sets environment variables of NVIDIA's driver, before there is any other
+ * thread. `root` comes before the path /sys/module/nvidia/version of Linux's ("", except in tests).
+ * Cannot fail. */
 void opencl_begin(const char *root);
 #else
 #define IF_OPENCL(ops) NULL
 #endif
 
-/* Parts that the backends in plain host memory share, as compute/backend.h has them: buffers, each
- * at the beginning of an object of the table's `size` bytes, whose other bytes are zeros, and
- * the rate of a copy. They wait for nothing. host_buffer_create() and host_measure() fail with
- * DEVICE (memory), others never. host_buffer_destroy() does not take NULL. */
+/* A buffer in plain host memory, at the beginning of an object of its table's `size` bytes, whose
+ * other bytes are zeros at first. */
 struct host_buffer {
     struct buffer base;
     void *own;
     void *data;       /* its own, or lent */
     uint64_t missing; /* samples that the last run from it found so */
 };
+/* Operations of the backends in plain host memory. None of them waits for work on a buffer.
+ *
+ * host_buffer_create(): buffer_create(), but the caller sets ops; `use` is ignored; fails with
+ * DEVICE (memory). host_buffer_destroy(): frees a buffer, which is not NULL. host_buffer_get():
+ * sets *out to the data, which stay the buffer's. host_buffer_missing(): sets *out to the number of
+ * missing samples that the last run from `in` has noted. host_measure(): backend_measure(), by one
+ * thread; fails with DEVICE (memory). The others never fail. */
 status_t host_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes,
                             buffer_t **out);
 void host_buffer_destroy(buffer_t *buffer);
 status_t host_buffer_get(buffer_t *buffer, void **out);
-/* Returns a buffer's data, without waiting: for who knows that no thread works on it. */
+status_t host_buffer_missing(buffer_t *in, uint64_t *out);
+status_t host_measure(backend_t *backend, struct backend_rates *out);
+/* Returns the data of a struct host_buffer, which stay the buffer's, without waiting: for who knows
+ * that no thread works on it. */
 static inline void *host_data(const buffer_t *buffer)
 {
     return ((const struct host_buffer *)buffer)->data;
 }
-status_t host_buffer_missing(buffer_t *in, uint64_t *out);
-status_t host_measure(backend_t *backend, struct backend_rates *out);
 
 /* Returns the number of rows of `integrate` >= 1 spectra, counted from spectrum 0, that end with
  * one of spectra first .. first + count - 1. */

@@ -51,7 +51,7 @@ struct between_spec {
 
 /* Plans the stage; stage_destroy() frees it. Arrays of the spec may be freed afterwards. Fails with
  * DEVICE (memory, of the device too: backend_was_full(); threads; an instruction set that this
- * machine lacks). */
+ * machine lacks), and leaves *out unchanged. */
 status_t between_create(backend_t *backend, const struct between_spec *spec, between_t **out);
 
 /* Returns the bytes of `memory`, of the host (an upper bound) or of the device (an estimate), that
@@ -66,7 +66,8 @@ static inline uint64_t between_left_bytes(const struct between_spec *spec)
            sizeof(float);
 }
 
-/* Returns the number of cells that spectra first .. first + spectra - 1 touch. */
+/* Returns the number of cells of spec->cell spectra that spectra number first .. first + spectra -
+ * 1 of the observation touch. */
 static inline uint64_t beamform_cells(const struct between_spec *spec, uint64_t first,
                                       uint64_t spectra)
 {

@@ -45,10 +45,16 @@ status_t boxcar_create(const struct boxes *boxes, uint32_t threads, boxcar_t **o
 void boxcar_destroy(boxcar_t *boxcar);
 SCOPED_END(boxcar_destroy, boxcar_t *)
 
-/* Returns the bytes of memory that it takes, for planning. */
+/* Returns the bytes of memory that a search with `threads` threads takes, for planning. */
 uint64_t boxcar_bytes(const struct boxes *boxes, uint32_t threads);
 
-/* Searches one block of `ndms` series.
+enum { BOXCAR_ALL = 255 };
+struct boxcar_rows {
+    const float *rows;
+    const uint8_t *share;
+    uint64_t ndms, stride, from;
+};
+/* Searches one block (boxes_block_at()) of rows->ndms series. Times count from the series' first.
  *
  *   rows    float [ndms][stride]: times `from` on, all that the block needs; NaN is invalid, and
  *           counts as the mean
@@ -61,13 +67,8 @@ uint64_t boxcar_bytes(const struct boxes *boxes, uint32_t threads);
  *
  * Bursts and interference in less than half of the noise cells do not affect the noise. Without an
  * rms there are no peaks. The result is a pure function of the series: the same for any cut,
- * threads, instruction set. Returns when the block is done; not for several threads at once. */
-enum { BOXCAR_ALL = 255 };
-struct boxcar_rows {
-    const float *rows;
-    const uint8_t *share;
-    uint64_t ndms, stride, from;
-};
+ * threads, instruction set. Returns when the block is done; not for several threads at once. Cannot
+ * fail. */
 void boxcar_run(boxcar_t *boxcar, const struct boxes_block *block, const struct boxcar_rows *rows,
                 struct peak *peaks);
 

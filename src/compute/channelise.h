@@ -122,42 +122,45 @@ struct channelise_spec {
  * no sample is missing. Outputs are bit-identical to those of the bank that made these spectra. */
 struct channelise_spec channelise_of_spectra(const struct channelise_spec *bank);
 
-/* Return the samples of a raw spectrum, P; those from one spectrum to the next, the hop; and
- * whether the hop is less than P. */
+/* channelise_samples(): returns the samples of a raw spectrum, P. channelise_hop(): returns the
+ * samples from one spectrum to the next. channelise_is_oversampled(): returns whether the hop is
+ * less than P. */
 size_t channelise_samples(const struct channelise_spec *spec);
 size_t channelise_hop(const struct channelise_spec *spec);
 int channelise_is_oversampled(const struct channelise_spec *spec);
-/* Returns the place of the first sample of spectrum s, s * hop, within a raw spectrum, in samples.
- * Filtered spectrum s is rotated by as many places. */
+/* Returns the place of the first sample of spectrum number `spectrum` of the observation within a
+ * raw spectrum: spectrum * hop mod P, in samples. The filtered spectrum is rotated by as many
+ * places. */
 size_t channelise_turn(const struct channelise_spec *spec, uint64_t spectrum);
 
-/* Return the numbers of a row of output `i` of `nstreams` streams, and its bytes: floats, or
- * integers of few bits. */
+/* channelise_row_floats(): returns how many numbers a row of output `i`, from 0, of `nstreams`
+ * streams has. channelise_row_bytes(): returns its bytes, of floats, or of integers of few bits. */
 uint64_t channelise_row_floats(const struct channelise_spec *spec, uint32_t i, uint32_t nstreams);
 uint64_t channelise_row_bytes(const struct channelise_spec *spec, uint32_t i, uint32_t nstreams);
 
-/* Returns the bytes of a buffer for any `rows` rows of output `i`, and for the counts that follow
- * them. */
+/* Returns the bytes of a buffer for any `rows` rows of output `i`, from 0, of `nstreams` streams,
+ * and for the counts of clipped numbers that follow them. */
 uint64_t channelise_output_bytes(const struct channelise_spec *spec, uint32_t i, uint32_t nstreams,
                                  uint64_t rows);
 
-/* Counts of clipped numbers in rows first .. first + rows - 1 of an output of few bits, and their
- * offset in the buffer, after the rows. Each pair counts how often the real and imaginary parts of
- * a channel were too low, and too high, in the part of each block of scale_rows that is among the
- * rows.
+/* Counts of clipped numbers in rows of an output of few bits. Each pair counts how often the real
+ * and imaginary parts of a channel were too low, and too high, in the part of each block of
+ * scale_rows that is among the rows.
  *
  *   counts   uint32 [blocks][streams][nchannels][2] */
 struct channelise_clipped {
-    uint64_t at, bytes; /* in the buffer */
-    uint64_t blocks;
+    uint64_t at, bytes; /* in the buffer: offset after the rows, a multiple of 64, and length */
+    uint64_t blocks;    /* of scale_rows rows, that the rows touch */
 };
+/* Returns where the counts of clipped numbers are in the buffer of output `i`, one of few bits, for
+ * rows number first .. first + rows - 1 of the observation, of `nstreams` streams. */
 struct channelise_clipped channelise_clipped(const struct channelise_spec *spec, uint32_t i,
                                              uint32_t nstreams, uint64_t first, uint64_t rows);
 
-/* Returns whether an output needs both polarisations' spectra at once. */
+/* Returns whether any output needs both polarisations' spectra at once (QUANTITY_COHERENCY). */
 int channelise_has_pairs(const struct channelise_spec *spec);
-/* Returns the number of spectra in a row of an output of `nstreams` streams: one of each, or
- * COHERENCY_SUMS of each two polarisations. */
+/* Returns the number of lines of nchannels numbers (pairs, of spectra) in a row of an output of
+ * `nstreams` streams: one of each stream, or COHERENCY_SUMS of each two polarisations. */
 uint32_t channelise_sums(const struct channelise_output *output, uint32_t nstreams);
 
 /* Returns how the stage's samples are stored. */
@@ -168,26 +171,27 @@ struct sample_coding channelise_coding(const struct channelise_spec *spec);
 uint64_t channelise_inputs(const struct channelise_spec *spec, uint64_t spectra);
 
 /* Completes the spec's choice by what belongs to it (a plan of FFTW, which the CPU looks for in the
- * user's cache, else makes within some 20 s and keeps there). Without a choice, takes the most
- * promising one, by rule. Backends without choices return AUTO. `out` may be the spec's own. Warns
- * if clFFT is wanted and cannot do this length. Fails with USAGE if the requested kernel cannot do
- * the problem, or with DEVICE (memory). */
+ * user's cache, else makes within some 20 s a transform and keeps there). Without a choice, takes
+ * the most promising one, by rule. Backends without choices set out->backend to AUTO. `out` may be
+ * the spec's own. Warns if clFFT is wanted and cannot do this length. Fails with USAGE if the
+ * requested kernel cannot do the problem, or with DEVICE (memory). */
 status_t channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                            struct channelise_choice *out);
 /* Appends the parts of a choice that affect rounding: "fused, factors first (8 values, 5 spectra an
  * item, radices 4 8 8 4)", "avx2, fftw-3.3.10 plan 1f2e3d4c"; nothing if there is no choice. Fails
  * with DEVICE (memory). */
 status_t channelise_words(const struct channelise_choice *choice, struct text *out);
-/* Returns the name of the instruction set that a choice computes with: "avx512", "avx2", else
- * "sse2", "neon" or "base"; "?" if this machine or this build lacks it; "" on devices and without a
- * choice. */
+/* Returns the constant name of the instruction set that a choice computes with: "avx512", "avx2",
+ * else "sse2", "neon" or "base"; "?" if this machine or this build lacks it; "" on devices and
+ * without a choice. */
 const char *channelise_simd(const struct channelise_choice *choice);
 
 /* Which shapes a tuner may try: all, or the few among which measuring settles what rules do not.
  * Either way those that are known to be good come first. */
 enum channelise_space { SPACE_FEW, SPACE_ALL };
-/* Lists the candidates of a choice; free() returns them. There are none for spectra, on backends
- * without choices, and of the CPU in SPACE_FEW: its rule serves. Fails with DEVICE (memory). */
+/* Lists the shapes that a choice may have, *count of them; free() returns *out. There are none
+ * (*out NULL) for spectra, on backends without choices, and of the CPU in SPACE_FEW: its rule
+ * serves. Fails with DEVICE (memory). */
 status_t channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
                                enum channelise_space space, struct channelise_shape **out,
                                uint32_t *count);
@@ -201,16 +205,17 @@ status_t channelise_candidates(backend_t *backend, const struct channelise_spec 
 status_t channelise_create(backend_t *backend, const struct channelise_spec *spec,
                            channelise_t **out);
 
-/* Returns what a kind of backend can transform ("at most ... points"), or NULL if it can make this
- * number of channels. */
+/* Returns a constant text of what a kind of backend can transform ("at most ... points"), or NULL
+ * if it can make this number of channels. */
 const char *channelise_limit(enum backend_kind kind, uint32_t channels);
 /* Returns the bytes of `memory`, of the host (an upper bound) or of the device (an estimate), that
  * the stage takes beside the buffers; 0: none. */
 uint64_t channelise_bytes(enum backend_kind kind, const struct channelise_spec *spec,
                           enum stage_memory memory);
 
-/* Begins a chunk at this spectrum of the observation, a multiple of every output's `integrate`. A
- * failure of the device is the next run's. */
+/* Begins a chunk at this spectrum of the observation, a multiple of every output's `integrate`:
+ * sums that earlier runs left incomplete are dropped. Cannot fail; a failure of the device is the
+ * next run's. */
 void channelise_begin(channelise_t *channelise, uint64_t first_spectrum);
 
 /* Gives output `i`, one of few bits, its factors (steps_factors()), [nstreams][nchannels], for the
@@ -254,7 +259,8 @@ typedef struct fft_baseline fft_baseline_t;
  * (memory, threads, FFTW cannot plan it). */
 status_t fft_baseline_create(backend_t *backend, const struct channelise_spec *spec,
                              uint64_t spectra, fft_baseline_t **out);
-/* Runs each of the library's plans once. Returns the seconds for one spectrum by the fastest. */
+/* Runs each of the library's plans once. Returns the seconds for one spectrum by the fastest, on
+ * all the spec's threads together. Cannot fail. */
 double fft_baseline_time(fft_baseline_t *baseline);
 
 #endif

@@ -23,7 +23,7 @@ struct correlate_spec {
     int is_timed;       /* keep the device's own times: for stage_times() */
 };
 
-/* Returns the floats of a dump. */
+/* Returns the number of floats of a dump: npairs x coarse x nchannels / average x pols^2 x 2. */
 uint64_t correlate_row_floats(const struct correlate_spec *spec);
 
 /* Plans the stage. Pairs and gains of the spec may be freed afterwards. Fails with USAGE: a pair
@@ -31,16 +31,18 @@ uint64_t correlate_row_floats(const struct correlate_spec *spec);
  * pairs or spectra a dump); an average that does not divide nchannels; on a device more than 2^31 -
  * 1 channels (of all coarse ones) or spectra of a run; with DEVICE (memory, of the device too:
  * backend_was_full(); threads; an instruction set that this machine lacks; a kernel that does not
- * build). */
+ * build), and leaves *out unchanged. */
 status_t correlate_create(backend_t *backend, const struct correlate_spec *spec, correlate_t **out);
-void correlate_destroy(correlate_t *correlate); /* takes NULL */
+/* Frees a correlation, after waiting for its work under way; takes NULL. */
+void correlate_destroy(correlate_t *correlate);
 
 /* Returns the bytes of `memory`, of the host (an upper bound) or of the device (an estimate), that
  * the stage takes beside the buffers; 0: none. */
 uint64_t correlate_bytes(enum backend_kind kind, const struct correlate_spec *spec,
                          enum stage_memory memory);
 
-/* Begins a chunk at this spectrum of the observation, a multiple of `integrate`. */
+/* Begins a chunk at this spectrum of the observation, a multiple of `integrate`: a dump that
+ * earlier runs left incomplete is dropped. Cannot fail. */
 void correlate_begin(correlate_t *correlate, uint64_t first_spectrum);
 
 /* Correlates the next `spectra` spectra, 1 to max_spectra.

@@ -19,7 +19,7 @@ static inline uint32_t dedisperse_block(uint32_t nrows)
 /* How a sample of power is stored: native byte order. */
 enum series_format { SERIES_U8, SERIES_U16, SERIES_F32 };
 
-/* Returns the bytes of a sample. */
+/* Returns the bytes of a sample of power: 1, 2 or 4. */
 size_t series_bytes(enum series_format format);
 
 /* Where an OpenCL kernel reads from: memory, or rows staged in local memory. Words hold `pack`
@@ -52,8 +52,8 @@ struct dedisperse_shape {
     uint32_t staging, pack, time_items, dm_items, time_out, dm_out, chunk, skew, is_ptx, group;
 };
 
-/* Which shapes may be taken: the fastest, those that add every channel for every DM, those that
- * add patterns of delays once. All give the same bytes. */
+/* Which shapes may be taken: the fastest, those that add every channel for every DM, those that add
+ * patterns of delays once. All give the same bytes. */
 enum dedisperse_mode { DEDISPERSE_AUTO, DEDISPERSE_BRUTE, DEDISPERSE_TREE };
 
 struct dedisperse_spec {
@@ -70,8 +70,8 @@ struct dedisperse_spec {
 };
 
 /* Places of samples in a buffer: bytes to sample 0 of channel 0, from one time to the next, and
- * from one channel to the next. FBH5's [time][pol][channel] has channel_step = bytes of a
- * sample. */
+ * from one channel to the next. FBH5's [time][pol][channel] has channel_step = bytes of a sample.
+ */
 struct dedisperse_input {
     size_t offset, time_step, channel_step;
     int is_there; /* they were brought to the device's side of the buffer (compute/device_side.h)
@@ -80,18 +80,18 @@ struct dedisperse_input {
 
 typedef struct dedisperse dedisperse_t;
 
-/* Returns the number of input times from which `outputs` outputs of all DMs are made
- * (dsp/overlap.h). */
+/* Returns the number of input samples in time from which `outputs` outputs of all DMs are made:
+ * outputs + delays->largest; 0 for 0 outputs. */
 uint64_t dedisperse_inputs(const struct dedisperse_spec *spec, uint64_t outputs);
 
-/* Returns the channels that the mask does not ignore. */
+/* Returns the number of channels that the mask does not ignore. */
 uint32_t dedisperse_count_used(const struct dedisperse_spec *spec);
 
 /* Plans the stage, of `delays` with a table; stage_destroy() frees it. In mode AUTO, brute force
  * replaces a tree that a device has no memory for. Fails with USAGE (no channel left; more than
  * 2^16 used channels of uint16, 2^24 of uint8; groups of more than 256 channels in two steps; a
  * shape that cannot be, or that the mode does not allow: says why), DEVICE (memory, of the device
- * too: backend_was_full(); threads; a kernel that does not build). */
+ * too: backend_was_full(); threads; a kernel that does not build), and leaves *out unchanged. */
 status_t dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,
                            dedisperse_t **out);
 
@@ -148,9 +148,9 @@ status_t dedisperse_identity(const backend_t *backend, struct text *out);
 status_t dedisperse_build(backend_t *backend, const struct dedisperse_spec *spec,
                           const struct dedisperse_shape *shape);
 
-/* Appends and reads a shape: STAGING:PACK:TIMExDM items:TIMExDM outputs:CHUNK:SKEW:PTX, and of
- * trees :GROUP. dedisperse_shape_parse() returns 0 if the text is no shape, and leaves *out.
- * dedisperse_shape_words() fails with DEVICE (memory). */
+/* Write and read a shape as a text, STAGING:PACK:TIMExDM items:TIMExDM outputs:CHUNK:SKEW:PTX, and
+ * of trees :GROUP. dedisperse_shape_words(): appends it; fails with DEVICE (memory).
+ * dedisperse_shape_parse(): returns 1, or 0 if the text is no shape, and leaves *out unchanged. */
 status_t dedisperse_shape_words(const struct dedisperse_shape *shape, struct text *out);
 int dedisperse_shape_parse(const char *text, struct dedisperse_shape *out)
     __attribute__((warn_unused_result));
@@ -163,12 +163,14 @@ int dedisperse_shape_parse(const char *text, struct dedisperse_shape *out)
 int dedisperse_shape_fits(backend_t *backend, const struct dedisperse_spec *spec,
                           const struct dedisperse_shape *shape, double *cost, const char **why);
 
-/* Lists the shapes to try that fit and that the spec's mode allows, lowest cost first, for a tuner.
- * free() returns them. Backends without shapes have none. Fails with DEVICE (memory). */
+/* A shape for a tuner, and what a model expects of it. */
 struct dedisperse_candidate {
-    double cost; /* first: for compare_f64() */
+    double cost; /* seconds, for comparison only; first: for compare_f64() */
     struct dedisperse_shape shape;
 };
+/* Lists the shapes to try that fit and that the spec's mode allows, lowest cost first: *count of
+ * them; free() returns *out. Backends without shapes have none, and *out is NULL. Fails with DEVICE
+ * (memory). */
 status_t dedisperse_candidates(backend_t *backend, const struct dedisperse_spec *spec,
                                struct dedisperse_candidate **out, uint32_t *count);
 

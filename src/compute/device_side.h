@@ -27,9 +27,9 @@ enum {
     INGEST_MOST_THREADS = 15  /* more do not fill a link sooner */
 };
 
-/* Creates an ingest for `threads` threads that fill pieces; stage_destroy() frees it. Sets NULL for
- * backends that have no memory of their own, and on failure. Fails with DEVICE (memory, a queue).
- * The backend must outlive it. */
+/* Creates an ingest for `threads` threads that fill pieces; stage_destroy() frees it. Sets *out to
+ * NULL for backends that have no memory of their own, and on failure. Fails with DEVICE (memory, a
+ * queue). The backend must outlive it. */
 status_t ingest_create(backend_t *backend, uint32_t threads, ingest_t **out);
 
 struct ingest_ops {
@@ -113,10 +113,10 @@ struct resident_rows {
     const struct resident_rows_ops *ops;
 };
 
-/* Creates a store for rows of `row_bytes`, kept in pieces of `piece_rows`; stage_destroy() frees
- * it. It allocates memory when rows come; all products' rows together take at most half of the
- * backend's limit. Sets NULL for backends that keep none, and on failure. Fails with DEVICE
- * (memory). */
+/* Creates a store for rows of `row_bytes` bytes, kept in pieces of `piece_rows` rows;
+ * stage_destroy() frees it. It allocates memory when rows come; all products' rows together take at
+ * most half of the backend's limit. Sets *out to NULL for backends that keep none, and on failure.
+ * Fails with DEVICE (memory). */
 status_t resident_rows_create(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
                               resident_rows_t **out);
 

@@ -103,10 +103,10 @@ size_t filter_coeff_bytes(const struct filter_spec *spec);
 uint64_t filter_grain(const struct filter_spec *spec);
 
 /* filter_choose(): makes the choice by rule, a pure function of kind and spec. filter_candidates():
- * lists the most promising shapes to measure, best guess first; free() returns them. Fail with
- * USAGE if the requested method cannot do the problem (responses have no direct form; too many taps
- * or too much decimation for the longest transform), or with DEVICE (memory, or a backend that this
- * build lacks); outputs are unchanged then. */
+ * lists the most promising shapes to measure, *count of them, best guess first; free() returns
+ * *out. Fail with USAGE if the requested method cannot do the problem (responses have no direct
+ * form; too many taps or too much decimation for the longest transform), or with DEVICE (memory, or
+ * a backend that this build lacks); outputs are unchanged then. */
 status_t filter_choose(enum backend_kind kind, const struct filter_spec *spec,
                        struct filter_choice *out);
 status_t filter_candidates(backend_t *backend, const struct filter_spec *spec,

@@ -71,7 +71,8 @@ struct synthesise_spec {
 /* synthesise_choose(): makes the choice by rule, whatever the spec's is, completed by what belongs
  * to it (a plan of FFTW, as channelise_choose()). `out` may be the spec's own. synthesise_words():
  * appends the parts of a choice that affect rounding ("avx2, fftw-3.3.10 plan 1f2e3d4c", "vkfft");
- * nothing without a choice, or of the reference. Fail with DEVICE (memory). */
+ * nothing without a choice, or of the reference. Fail with DEVICE (memory); after that *out, the
+ * choice, is undefined. */
 status_t synthesise_choose(backend_t *backend, const struct synthesise_spec *spec,
                            struct synthesise_choice *out);
 status_t synthesise_words(const struct synthesise_choice *choice, struct text *out);
@@ -84,8 +85,8 @@ status_t synthesise_words(const struct synthesise_choice *choice, struct text *o
 status_t synthesise_create(backend_t *backend, const struct synthesise_spec *spec,
                            synthesise_t **out);
 
-/* Returns what a kind of backend can do ("at most ..."), or NULL if it can make a synthesis of that
- * many points, with a filter of `ncoeff` samples (taps x C). */
+/* Returns a constant text of what a kind of backend can do ("at most ..."), or NULL if it can make
+ * a synthesis of `points` points (C), with a filter of `ncoeff` coefficients (taps x C). */
 const char *synthesise_limit(enum backend_kind kind, uint32_t points, uint64_t ncoeff);
 
 /* Returns the bytes of `memory`, of the host (an upper bound) or of the device (an estimate), that

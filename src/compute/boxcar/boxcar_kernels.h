@@ -49,7 +49,8 @@ struct boxcar_kernels {
                  float *sums, float *most);
 };
 
-/* Return the kernels of an instruction set; NULL if this machine or this build lacks it. */
+/* Return the constant kernels of an instruction set, not to be freed: noise_kernels() those of the
+ * noise, boxcar_kernels() those of the boxes. NULL if this machine or this build lacks the set. */
 const struct noise_kernels *noise_kernels(enum simd_level level);
 const struct boxcar_kernels *boxcar_kernels(enum simd_level level);
 

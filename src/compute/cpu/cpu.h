@@ -32,7 +32,8 @@ extern const struct correlate_ops cpu_correlate;
 extern const struct fft_baseline_ops cpu_fft_baseline;
 
 /* Writes the line of /proc/cpuinfo that names the processor, "model name : ..." or "CPU part :
- * ...", with its newline, or "unknown", to out [room]; a longer one is cut. */
+ * ...", with its newline, or "unknown", to out, `room` bytes with the zero at the end; a longer one
+ * is cut. Cannot fail. */
 void cpu_processor(char *out, size_t room);
 
 /* Specifications and choices number instruction sets from 1 on. cpu_simd(): returns `simd`, for 0
@@ -43,14 +44,14 @@ uint32_t cpu_simd(uint32_t simd);
 const struct cpu_kernels *cpu_simd_kernels(uint32_t simd);
 const char *cpu_simd_name(uint32_t simd);
 
-/* Finds or starts the backend's pool of `threads` >= 1 threads. It lives until the backend is
- * closed, since buffers and stages identify their blocks by its numbers. Not for several threads at
- * once. Fails with DEVICE (memory, threads). */
+/* Finds or starts the backend's pool of `threads` >= 1 threads. It stays the backend's, and lives
+ * until that is closed, since buffers and stages identify their blocks by its numbers. Not for
+ * several threads at once. Fails with DEVICE (memory, threads), and leaves *out unchanged. */
 status_t cpu_pool(struct cpu_backend *backend, uint32_t threads, pool_t **out);
 
-/* Waits for block `before` of the pool, whose slot the next block takes, and for all work on `in`
- * and `out`. Sets the pointers at `from` and `to` to their host data. Returns the status of
- * buffer_get(), which is OK for buffers of this backend. */
+/* Waits for block number `before` of the pool, whose slot the next block takes, and for all work on
+ * `in` and `out`. Sets the pointers at `from` and `to` (of any type of data) to their host data.
+ * Returns the status of buffer_get(), which is OK for buffers of this backend. */
 status_t cpu_begin(pool_t *pool, uint64_t before, buffer_t *in, void *from, buffer_t *out,
                    void *to);
 /* Notes that this block of the pool is the last that works on a buffer. */

@@ -51,36 +51,39 @@ enum { FINE_LEAST = 1 << 14 };
 size_t fine_least(void);
 struct fine_shape fine_shape(size_t points, int is_complex);
 
-/* Finds FFTW's wisdom for `count` spectra, planned with this effort within about 20 s and kept in
- * the user's cache, or reads it from there (cpu_fft_wisdom()). Sets "" for a plan by rule, if FFTW
- * has nothing to do, if the wisdom does not fit into out [room], and on failure. Fails with DEVICE
+/* Finds FFTW's wisdom for the columns and rows of `count` spectra, planned with this effort within
+ * about 20 s for each of both and kept in the user's cache, or reads it from there
+ * (cpu_fft_wisdom()). Writes it to `out`, a text of at most `room` bytes. Writes "" for a plan by
+ * rule, if FFTW has nothing to do, if the wisdom does not fit, and on failure. Fails with DEVICE
  * (memory). */
 status_t fine_fft_wisdom(struct fine_shape shape, enum fft_planning planning, uint64_t count,
                          char *out, size_t room);
 
 typedef struct fine_fft fine_fft_t;
 
-/* Creates a transform by this wisdom, or by rule if it is "". Fails with DEVICE (memory, wisdom
- * that this machine cannot use, a shape that cannot be). */
+/* Creates a transform by this wisdom, or by rule if it is "". `kernels` are of this machine. Fails
+ * with DEVICE (memory, wisdom that this machine cannot use, a shape that cannot be), and leaves
+ * *out unchanged. */
 status_t fine_fft_create(const struct cpu_kernels *kernels, struct fine_shape shape,
                          const char *wisdom, fine_fft_t **out);
 void fine_fft_destroy(fine_fft_t *fine); /* takes NULL */
 SCOPED_END(fine_fft_destroy, fine_fft_t *)
 
-/* Return sizes in floats: of the matrix between columns and rows of one spectrum, of the bins that
- * fine_fft_rows() makes, and of its scratch. */
+/* Return sizes in floats. fine_fft_matrix(): of the matrix between columns and rows of one
+ * spectrum. fine_fft_bins(): of the bins that fine_fft_rows() makes. fine_fft_scratch(): of the
+ * scratch of either step. */
 size_t fine_fft_matrix(struct fine_shape shape);
 size_t fine_fft_bins(struct fine_shape shape);
 size_t fine_fft_scratch(struct fine_shape shape);
 
-/* Transforms columns first .. first + FINE_COLUMNS - 1 of a spectrum; `first` is a multiple of
- * FINE_COLUMNS. All memory is aligned to 64 bytes.
+enum { FINE_STRIP = 2 * FINE_COLUMNS };
+/* Transforms columns first .. first + FINE_COLUMNS - 1, from 0, of a spectrum; `first` is a
+ * multiple of FINE_COLUMNS. All memory is aligned to 64 bytes. Cannot fail.
  *
  *   columns   float [height][FINE_STRIP][2], of which the first FINE_COLUMNS of each row count
  *   scratch   float [fine_fft_scratch()]
  *   matrix    of the spectrum; gets these columns, past the caches where `past`: then the thread
  *             calls settle() (struct cpu_kernels) before others read them */
-enum { FINE_STRIP = 2 * FINE_COLUMNS };
 void fine_fft_columns(const fine_fft_t *fine, const float *columns, size_t first, float *scratch,
                       int past, float *matrix);
 

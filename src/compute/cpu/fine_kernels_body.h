@@ -51,6 +51,8 @@ INLINE void transpose_pairs(pairs_t x[PAIRS])
 #endif
 }
 
+/* Transposes to[c][r] = from[r][c], pairs; strides in floats, rows and columns multiples of PAIRS.
+ */
 static void transpose(const float *from, size_t from_stride, size_t rows, size_t columns, float *to,
                       size_t to_stride)
 {
@@ -79,6 +81,7 @@ static inline lanes_t multiply_pairs(lanes_t x, lanes_t w)
     return LANES_MULTIPLY_ADD(x, re, lanes_exchange(x) * im);
 }
 
+/* Computes to[k] = from[k] a[k] b[k], `count` pairs; where `past`, past the caches. */
 static void twiddle(const float *from, size_t count, const float *a, const float *b, int past,
                     float *to)
 {
@@ -93,6 +96,8 @@ static void twiddle(const float *from, size_t count, const float *a, const float
     }
 }
 
+/* Copies `count` pieces of FINE_COLUMNS pairs, side by side, to memory with a stride of `to_stride`
+ * floats, past the caches where that is aligned to 64 bytes. */
 static void spread(const float *from, size_t count, float *to, size_t to_stride)
 {
     const int is_aligned = ((uintptr_t)to | to_stride * sizeof(float)) % 64 == 0;

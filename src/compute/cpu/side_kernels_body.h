@@ -22,23 +22,25 @@ INLINE void side_transpose(lanes_t x[2 * LANES])
 #endif
 }
 
-/* Return a + b, a - b. */
+/* Returns a + b. */
 INLINE struct lanes_pair side_add(struct lanes_pair a, struct lanes_pair b)
 {
     return (struct lanes_pair){a.re + b.re, a.im + b.im};
 }
 
+/* Returns a - b. */
 INLINE struct lanes_pair side_subtract(struct lanes_pair a, struct lanes_pair b)
 {
     return (struct lanes_pair){a.re - b.re, a.im - b.im};
 }
 
-/* Return a - i b, a + i b. */
+/* Returns a - i b. */
 INLINE struct lanes_pair side_turn_down(struct lanes_pair a, struct lanes_pair b)
 {
     return (struct lanes_pair){a.re + b.im, a.im - b.re};
 }
 
+/* Returns a + i b. */
 INLINE struct lanes_pair side_turn_up(struct lanes_pair a, struct lanes_pair b)
 {
     return (struct lanes_pair){a.re - b.im, a.im + b.re};
@@ -223,6 +225,7 @@ INLINE void side_turn_bins(const struct side_columns *c, size_t first, size_t k)
     }
 }
 
+/* Transforms FINE_COLUMNS columns, as struct side_columns says. */
 static void side_columns(const struct side_columns *c)
 {
     for (size_t first = 0; first < FINE_COLUMNS; first += LANES) {
@@ -234,6 +237,8 @@ static void side_columns(const struct side_columns *c)
     }
 }
 
+/* Transforms FINE_COLUMNS rows, from [points][FINE_COLUMNS][2], to bins at `to`, rows `stride`
+ * floats apart, past the caches where `past`. */
 static void side_rows(const struct side_fft *fft, const float *from, float *work, float *to,
                       size_t stride, int past)
 {

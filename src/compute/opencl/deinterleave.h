@@ -43,12 +43,14 @@ void deinterleave_options(const struct sample_coding *coding, struct text *out);
  * stored number means "no sample". A failure is kept in out->status. */
 void missing_options(const struct sample_coding *coding, struct text *out);
 
-/* Returns the bytes of device memory for `nstreams` streams of `samples` samples. */
+/* Returns the bytes of device memory that deinterleave_create() takes for `nstreams` streams of
+ * `samples` samples each. */
 uint64_t deinterleave_bytes(const struct sample_coding *coding, uint32_t nstreams,
                             uint64_t samples);
 
-/* Creates a deinterleaver with memory for this size; longer streams allocate more later. Fails with
- * DEVICE (memory of host or device). */
+/* Creates a deinterleaver for up to `nstreams` streams, with memory for `samples` samples of each
+ * (none if a stage makes the samples); longer streams allocate more later. Fails with DEVICE
+ * (memory of host or device), and leaves *out unchanged. */
 status_t deinterleave_create(device_t *device, const struct sample_coding *coding,
                              uint32_t nstreams, uint64_t samples, deinterleave_t **out);
 void deinterleave_destroy(deinterleave_t *d); /* takes NULL */
@@ -80,7 +82,8 @@ status_t deinterleave_run(deinterleave_t *d, struct stopwatch *watch,
                           const struct deinterleave_block *block, cl_mem *out, uint64_t *stride,
                           int *is_left);
 
-/* Returns the counts of missing samples, to which kernels add: ulong [DEINTERLEAVE_GROUPS]. */
+/* Returns the counts of missing samples, to which kernels add: ulong [DEINTERLEAVE_GROUPS] on the
+ * device. They stay the deinterleaver's. */
 cl_mem deinterleave_found(const deinterleave_t *d);
 
 /* Enqueues the download of the counts since the last fetch, and zeros them: `counts`

@@ -20,13 +20,14 @@ struct pinned {
     uint64_t page_bytes;
 };
 
-/* Allocates `bytes` >= 1 bytes of pinned memory. `is_nvidia`: allocates whole huge pages of 2 MiB,
- * and registers them with the driver, which then pins them; where that fails, as otherwise, the
- * driver allocates (`pages` is NULL). Returns CL_SUCCESS, or OpenCL's error;
- * then *out is empty. */
+/* Allocates `bytes` >= 1 bytes of pinned memory; pinned_release() frees it. `is_nvidia`: allocates
+ * whole huge pages of 2 MiB, and registers them with the driver, which then pins them; where that
+ * fails, as otherwise, the driver allocates (`pages` is NULL), and `queue` maps. Returns
+ * CL_SUCCESS, or OpenCL's error; then *out is empty. */
 cl_int pinned_take(cl_context context, cl_command_queue queue, int is_nvidia, uint64_t bytes,
                    struct pinned *out);
-/* Frees pinned memory that no command uses any more. Takes one that is empty. */
+/* Frees pinned memory that no command uses any more, and leaves it empty; `queue` is that of
+ * pinned_take(). Takes one that is empty. */
 void pinned_release(struct pinned *pinned, cl_command_queue queue);
 
 typedef struct kept kept_t;
@@ -105,36 +106,36 @@ status_t device_choose(const char *wanted, uint32_t local_rank, uint32_t local_s
                        struct device_info *out, uint32_t *sharers);
 
 /* Opens a device. At most `memory` bytes of its memory are used; 0: 85 % of a GPU's memory, 25 % of
- * another device's, divided by `sharers`. Fails with DEVICE (memory; no context or queue). All that
- * was made on a device is freed before device_close(). */
+ * another device's, divided by `sharers`. Fails with DEVICE (memory; no context or queue), and
+ * leaves *out unchanged. All that was made on a device is freed before device_close(). */
 status_t device_open(const struct device_info *info, uint64_t memory, uint32_t sharers,
                      device_t **out);
 void device_close(device_t *device); /* takes NULL */
 SCOPED_END(device_close, device_t *)
 
-/* Makes a queue, which clReleaseCommandQueue() frees. Fails with DEVICE if the driver cannot; *out
- * is NULL then. */
+/* Makes a queue with these properties of OpenCL, which clReleaseCommandQueue() frees. Fails with
+ * DEVICE if the driver cannot; *out is NULL then. */
 status_t device_open_queue(const device_t *device, cl_command_queue_properties properties,
                            cl_command_queue *out);
 
 /* Allocates bytes of device memory, which really exist on return, with undefined contents; one byte
  * with is_ahead. device_release_all() frees it. If there is not enough, first frees buffers that
- * are kept. Fails with DEVICE, and sets is_full if there is not enough (for the budget, or by the
- * device's own limit). `what` names it in the message. */
+ * are kept. `what` names it in the message. Fails with DEVICE, and sets device->is_full if there is
+ * not enough (for the budget, or by the device's own limit); *out is unchanged then. */
 status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_mem *out);
-/* Makes a sub-buffer of bytes at .. at + bytes - 1 of a buffer; `at` is a multiple of info.align.
- * clReleaseMemObject() frees it: device_release_all() would count its bytes as free. Fails with
- * DEVICE if the driver refuses it; *out is NULL then. */
+/* Makes a sub-buffer of bytes at .. at + bytes - 1 of a buffer; `at` is a multiple of
+ * device->info.align. clReleaseMemObject() frees it: device_release_all() would count its bytes as
+ * free. Fails with DEVICE if the driver refuses it; *out is NULL then. */
 status_t device_part(const device_t *device, cl_mem whole, uint64_t at, uint64_t bytes,
                      cl_mem *out);
 SCOPED_CALLS(device_part_free, cl_mem, (void)(*at &&clReleaseMemObject(*at)))
-/* Frees a list of memory of device_allocate(); NULL entries are skipped. */
+/* Frees memory of device_allocate(): a list of `count` of them, of which NULL ones are skipped. */
 void device_release_all(device_t *device, const cl_mem *memory, size_t count);
 #define DEVICE_RELEASE(device, ...)                                                                \
     device_release_all((device), (const cl_mem[]){__VA_ARGS__},                                    \
                        sizeof((const cl_mem[]){__VA_ARGS__}) / sizeof(cl_mem))
 
-/* Returns the name of an OpenCL error: "CL_OUT_OF_RESOURCES". */
+/* Returns the constant name of an OpenCL error: "CL_OUT_OF_RESOURCES". */
 const char *device_error_name(cl_int error);
 
 /* Waits for an event (NULL: nothing). Fails with DEVICE when its command has failed. */
@@ -143,15 +144,18 @@ status_t device_wait(const device_t *device, cl_event event);
 /* Releases an event, if there is one, and sets it to NULL. */
 void device_forget(cl_event *event);
 
-/* Computes the seconds on the device that the command of a finished event took (`from` NULL), or
- * from the end of one command to that of another. Fails with DEVICE if its times are not known. */
+/* Computes the seconds on the device that the command of event `to` took (`from` NULL), or from the
+ * end of the command of `from` to the end of that of `to`. Both have finished. Fails with DEVICE if
+ * their times are not known; *seconds is unchanged then. */
 status_t device_seconds(const device_t *device, cl_event from, cl_event to, double *seconds);
 
-/* Copies host memory to device memory, from its byte `at` on, after earlier work in the queue of
- * computations; waits; with is_ahead copies nothing. device_put() also allocates the memory: *out
- * may be set on failure, too. device_put_table(): likewise, and frees `table` in any case. `what`
- * names it in messages. Fail with DEVICE (the copy failed; memory of the device, as
- * device_allocate()). */
+/* Copy `bytes` bytes of host memory to device memory, after earlier work in the queue of
+ * computations, and wait; with is_ahead they copy nothing. `what` names it in messages.
+ *
+ * device_write(): copies to byte `at` of `memory`. device_put(): allocates *out
+ * (device_allocate()), and copies to it; *out may be set on failure, too. device_put_table(): as
+ * device_put(), and frees `table` by free() in any case. Fail with DEVICE (the copy failed;
+ * device_put() and device_put_table() also for want of memory of the device). */
 status_t device_write(const device_t *device, cl_mem memory, uint64_t at, const void *data,
                       uint64_t bytes, const char *what);
 status_t device_put(device_t *device, const void *data, uint64_t bytes, const char *what,
@@ -171,11 +175,13 @@ status_t device_mark(const device_t *device, cl_event *out);
 #define CL_TRY_OUT(device, call, what) TRY_OUT(device_check((device), (call), (what)))
 
 /* OpenCL on processors installs signal handlers at its first call, and LLVM at its first
- * compilation. These two functions surround calls that may do so, and restore the handlers. Only
- * one thread at a time is between them, and they do not nest. */
+ * compilation. */
 struct signals {
     struct sigaction actions[SIGNALS_KEPT];
 };
+/* Surround calls that may install signal handlers. signals_keep(): notes the handlers of SIGHUP,
+ * SIGINT, SIGTERM and SIGUSR1. signals_put_back(): restores them. One thread at a time is between
+ * them: others wait in signals_keep(). They do not nest, and cannot fail. */
 void signals_keep(struct signals *signals);
 void signals_put_back(const struct signals *signals);
 
@@ -183,7 +189,8 @@ void signals_put_back(const struct signals *signals);
  * STATUS_DEVICE. */
 status_t device_fail(const device_t *device, cl_int error, const char *what);
 
-/* Returns OK for CL_SUCCESS, else fails as device_fail(). */
+/* Returns OK for CL_SUCCESS, else fails with DEVICE and the message of device_fail(); `device` may
+ * be NULL. */
 static inline status_t device_check(const device_t *device, cl_int error, const char *what)
 {
     return error == CL_SUCCESS ? STATUS_OK : device_fail(device, error, what);

@@ -62,13 +62,15 @@ struct opencl_turns {
     buffer_t *buffers[2];
     uint64_t runs;
 };
-/* Creates buffers of `bytes` bytes, for both lists of a run. *out is {0} before, and the caller
- * calls opencl_turns_destroy() in any case, once. Fails with DEVICE (memory, of the device too). */
+/* Creates two buffers of `bytes` bytes each, enough for both lists of a run. *out is {0} before,
+ * and the caller calls opencl_turns_destroy() in any case, once. Fails with DEVICE (memory, of the
+ * device too). */
 status_t opencl_turns_create(backend_t *backend, uint64_t bytes, struct opencl_turns *out);
 void opencl_turns_destroy(struct opencl_turns *turns);
-/* Uploads a run's lists of floats[0] and floats[1] floats, one after the other, to *out. The caller
- * then enqueues its kernels, and calls opencl_block_end() for *out. A list that is NULL is skipped.
- * Fails with DEVICE (the device refuses the work, memory). */
+/* Uploads a run's lists of floats[0] and floats[1] floats, one after the other, to *out, which
+ * stays that of `turns`. The caller then enqueues its kernels, and calls opencl_block_end() for
+ * *out. A list that is NULL is skipped. The watch may be NULL. Fails with DEVICE (the device
+ * refuses the work, earlier work failed, memory). */
 status_t opencl_turns_begin(struct opencl_turns *turns, const float *const lists[2],
                             const uint64_t floats[2], struct stopwatch *watch,
                             struct opencl_buffer **out);

@@ -13,17 +13,17 @@ typedef struct fft fft_t;
 /* Returns whether a library does this length (at least 2): VkFFT any up to 2^24, powers of two up
  * to 2^26, clFFT products of 2, 3, 5, 7, 11, 13 (up to 2^24). `kind` is not AUTO. */
 int fft_can(enum fft_kind kind, uint32_t length);
-/* Returns NULL if any library does this length, else which lengths are possible. */
+/* Returns NULL if any library does this length, else a constant text of which are possible. */
 const char *fft_limit(uint32_t length);
-/* Returns clFFT if it is wanted and does this length, else VkFFT, which is right everywhere and was
- * the faster one wherever it was measured. */
+/* Returns FFT_CLFFT if it is wanted and does this length, else FFT_VKFFT, which is right everywhere
+ * and was the faster one wherever it was measured. */
 enum fft_kind fft_settle(enum fft_kind wanted, uint32_t length);
 
 /* Plans transforms of `length` points, up to `most` >= 1 at a time, in the queue `device->compute`.
  * `kind` is not AUTO. VkFFT's kernels are cached as programs are; clFFT's only by the driver.
  * Workspace of the library, and a buffer for up to 2^20 points, or one transform, count as device
  * memory. The device must outlive it. Fails with DEVICE (a length that fft_can() denies, memory of
- * host or device, the library). */
+ * host or device, the library), and leaves *out unchanged. */
 status_t fft_create(device_t *device, enum fft_kind kind, uint32_t length, uint64_t most,
                     fft_t **out);
 /* Waits for the queue of computations. Takes NULL. */

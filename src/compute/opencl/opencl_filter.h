@@ -69,8 +69,8 @@ extern const struct filter_way filter_registers, filter_local, filter_library, f
  * -DDECIMATE=...". A failure is kept in out->status. */
 void filter_options(const struct filter_spec *spec, struct text *out);
 
-/* Returns the length with which filter_fused is fastest; 0: none is long enough, or not worth
- * it. */
+/* Returns the samples of a transform with which filter_fused is fastest; 0: none is long enough, or
+ * filter_library is expected to be faster. */
 uint32_t filter_fused_length(const struct filter_spec *spec);
 
 #endif

@@ -5,9 +5,9 @@
 #include "compute/opencl/opencl_fft.h"
 #include "compute/synthesise.h"
 
-/* Makes shape number i of the fused kernel for a problem, the most promising first. Returns 1, or
- * 0, and leaves *out unchanged, after the last one; 0 for i = 0 if that kernel cannot do the
- * problem. */
+/* Makes shape number i, from 0, of the fused kernel for a problem, the most promising first.
+ * Returns 1, or 0, and leaves *out unchanged, after the last one; 0 for i = 0 if that kernel cannot
+ * do the problem. */
 int fused_points_shape(const struct synthesise_spec *spec, const struct device_info *device,
                        uint32_t i, struct synthesise_shape *out);
 

@@ -22,23 +22,24 @@ struct stopwatch {
  * this watch; to NULL if the watch is off, or NULL. Fails with DEVICE (memory). */
 status_t stopwatch_event(struct stopwatch *watch, enum device_step step, cl_event **out);
 
-/* Begins and ends the timing of work on `queue` that a library enqueues. Nothing else may be timed
- * with this watch in between. No effect if the watch is off, or NULL. Fail with DEVICE (the device
- * refuses the work, memory). */
+/* stopwatch_begin(): begins the timing of work on `queue` that a library enqueues. stopwatch_end():
+ * ends it. Nothing else may be timed with this watch in between. No effect if the watch is off, or
+ * NULL. Fail with DEVICE (the device refuses the work, memory). */
 status_t stopwatch_begin(struct stopwatch *watch, const device_t *device, cl_command_queue queue,
                          enum device_step step);
-
 status_t stopwatch_end(struct stopwatch *watch, const device_t *device, cl_command_queue queue);
 
-/* Waits for all events, sets the sums in seconds since the last call (0: none), and forgets the
- * events, also on failure. Fails with DEVICE if a command failed or has no times. */
+/* Waits for all events, sets seconds[step] to the sum since the last call (0: none), and forgets
+ * the events, also on failure. Fails with DEVICE if a command failed or has no times; sums then
+ * lack some. */
 status_t stopwatch_collect(struct stopwatch *watch, const device_t *device,
                            double seconds[DEVICE_STEPS]);
 
-void stopwatch_free(struct stopwatch *watch); /* leaves {0} */
+/* Releases the events of a watch without waiting for them, and leaves {0}. */
+void stopwatch_free(struct stopwatch *watch);
 
-/* Returns the text of a kernel's file, which is embedded in the program. Each row below is the
- * number's name, the file's name and its folder in kernels/. */
+/* The kernels' files, which are embedded in the program: the number's name, the file's name and its
+ * folder in kernels/. */
 #define PROGRAM_SOURCES(X)                                                                         \
     X(SAMPLES, samples, "")                                                                        \
     X(BUTTERFLIES, butterflies, "")                                                                \
@@ -82,6 +83,7 @@ void stopwatch_free(struct stopwatch *watch); /* leaves {0} */
     X(CORRELATE, correlate, "")
 #define PROGRAM_SOURCE_NUMBER(upper, name, folder) SOURCE_##upper,
 enum program_source { PROGRAM_SOURCES(PROGRAM_SOURCE_NUMBER) SOURCES };
+/* Returns the constant text of a kernel's file. */
 const char *program_source(enum program_source source);
 
 /* Builds a program with `options` ("-DCHANNELS=1024 ..."), which is noted (report_note()), or takes
@@ -93,8 +95,8 @@ const char *program_source(enum program_source source);
 status_t program_build_text(const device_t *device, const char *what, const char *text,
                             const char *options, cl_program *out);
 
-/* Creates one kernel of a program, which the caller releases. Fails with DEVICE if the program has
- * no such kernel, or for want of memory. */
+/* Creates kernel `name` of a program; clReleaseKernel() frees *out. Fails with DEVICE if the
+ * program has no such kernel, or for want of memory; *out is unchanged then. */
 status_t program_kernel(const device_t *device, cl_program program, const char *name,
                         cl_kernel *out);
 
@@ -104,17 +106,18 @@ struct launch_made {
     cl_kernel *out;
 };
 
-/* Builds the concatenation of `count` sources, see program_build_text(), and creates `nkernels`
- * kernels of it, or one. With device->is_ahead, kernels of a program that another process builds
- * stay unchanged. Frees the options in any case. Fails with DEVICE as program_build_text() and
- * program_kernel(), or as options->status says; the kernels that were created before are the
- * caller's. */
+/* Build the concatenation of `count` sources with `options`, see program_build_text(), and create
+ * kernels of it, which the caller releases. launch_build_all(): `nkernels` of them. launch_build():
+ * kernel `name`, in *out. With device->is_ahead, kernels of a program that another process builds
+ * stay unchanged. Both free the options in any case. Fail with DEVICE as program_build_text() and
+ * program_kernel(), or as options->status says; kernels that were created before are the caller's.
+ */
 status_t launch_build_all(const device_t *device, const enum program_source *sources,
                           uint32_t count, struct text *options, const struct launch_made *kernels,
                           uint32_t nkernels);
 status_t launch_build(const device_t *device, const enum program_source *sources, uint32_t count,
                       struct text *options, const char *name, cl_kernel *out);
-/* Releases the kernels of a list; NULL ones are skipped. */
+/* Releases the `count` kernels of a list; NULL ones are skipped. */
 void launch_release_all(const cl_kernel *kernels, size_t count);
 #define LAUNCH_RELEASE(...)                                                                        \
     launch_release_all((const cl_kernel[]){__VA_ARGS__},                                           \

@@ -43,10 +43,10 @@ void agreement_row(struct agreement *agreement, enum quantity quantity, const fl
                    const float *expected, uint64_t channels, uint64_t integrate,
                    const struct agreement_whole *whole);
 
-/* Compare the four sums of a coherency over `integrate` spectra, `stride` floats from one to the
- * next: |A|^2, |B|^2, Re A B*, Im A B*, each [channels]; `whole` [2]: of |A|^2 and of |B|^2; NULL:
- * all channels are there. agreement_stokes() compares I, Q, U, V likewise; `whole`: of I, or NULL.
- */
+/* Compare sums over `integrate` spectra, four lines [channels], `stride` floats from one to the
+ * next, and add the result to *agreement. agreement_coherency(): |A|^2, |B|^2, Re A B*, Im A B*;
+ * `whole` [2]: of |A|^2 and of |B|^2. agreement_stokes(): I, Q, U, V; `whole`: of I. `whole` NULL:
+ * all channels are there. */
 void agreement_coherency(struct agreement *agreement, const float *found, const float *expected,
                          uint64_t stride, uint64_t channels, uint64_t integrate,
                          const struct agreement_whole *whole);
@@ -55,15 +55,16 @@ void agreement_stokes(struct agreement *agreement, const float *found, const flo
                       const struct agreement_whole *whole);
 
 /* Compares a line of visibilities, the means of A B*, of `channels` channels, `stride` floats from
- * one to the next, each (re, im); `whole`, not NULL: of sqrt(|A|^2 |B|^2), to which errors are
- * relative. */
+ * one to the next, each (re, im), and adds the result to *agreement. `whole`, not NULL: statistics
+ * of sqrt(|A|^2 |B|^2), to which errors are relative. */
 void agreement_visibilities(struct agreement *agreement, const float *found, const float *expected,
                             uint64_t stride, uint64_t channels,
                             const struct agreement_whole *whole);
 
-/* Compares sums (dedispersed series), each [count]: the worst error is in units of their rms, of
- * the number itself or of `terms`, whichever is largest. `terms`: the root of the sum of squares of
- * what a sum adds up, where it may cancel most of that; else 0. */
+/* Compares sums (dedispersed series), each [count], and adds the result to *agreement: the worst
+ * error is in units of their rms, of the number itself or of `terms`, whichever is largest.
+ * `terms`: the root of the sum of squares of what a sum adds up, where it may cancel most of that;
+ * else 0. */
 void agreement_sums(struct agreement *agreement, const float *found, const float *expected,
                     uint64_t count, double terms);
 
@@ -73,7 +74,8 @@ double agreement_rms(const struct agreement *agreement);
 /* Returns the worst error of all, in the unit of struct agreement's `worst`; it may be infinite. */
 double agreement_worst(const struct agreement *agreement);
 
-/* Return the limits of both errors, in their units, and whether both are met. */
+/* agreement_most_rms(): returns the limit of agreement_rms(). agreement_most_worst(): returns the
+ * limit of agreement_worst(), in its unit. agreement_holds(): returns whether both are met. */
 double agreement_most_rms(const struct agreement *agreement);
 double agreement_most_worst(const struct agreement *agreement);
 int agreement_holds(const struct agreement *agreement);

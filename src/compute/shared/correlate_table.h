@@ -4,7 +4,8 @@
 
 #include "compute/correlate.h"
 
-/* Return coarse x nchannels; the inputs, stations x pols; and the products of a pair, pols^2. */
+/* correlate_columns(): returns coarse x nchannels. correlate_inputs(): returns the inputs, stations
+ * x pols. correlate_products(): returns the products of a pair, pols^2. */
 uint64_t correlate_columns(const struct correlate_spec *spec);
 uint32_t correlate_inputs(const struct correlate_spec *spec);
 uint32_t correlate_products(const struct correlate_spec *spec);
@@ -16,11 +17,13 @@ static inline uint32_t correlate_product(uint32_t p, uint32_t q)
     return p == q ? p : 2 + p;
 }
 
-/* Returns whether a dump may have more than one tile. */
+/* Returns whether a dump of `integrate` spectra may have more than one tile of CORRELATE_TILE
+ * grains. */
 int correlate_has_tiles(uint64_t integrate);
 
-/* Sets *out to the numbers of pairs, [stations][stations]: of stations a <= b at [a][b], -1 where
- * there is none; free() returns it. Fails with DEVICE (memory), and leaves *out unchanged. */
+/* Sets *out to the numbers of pairs in spec->pairs, from 0, [stations][stations]: of stations a <=
+ * b at [a][b], -1 where there is none; free() returns it. Fails with DEVICE (memory), and leaves
+ * *out unchanged. */
 status_t correlate_lookup(const struct correlate_spec *spec, int32_t **out);
 
 /* A block of `rows` inputs beside one of `columns`: inputs a * rows + i times b * columns + j

@@ -5,7 +5,7 @@
 
 #include "compute/dedisperse.h"
 
-/* channels   uint32 [nused]           those that are not masked, ascending
+/* channels uint32 [nused] those that are not masked, ascending
  *   delays     uint32 [nrows][nused]    of DMs; in two steps of the first step, nrows = nsteps
  *   ends       uint32 [ngroups]         in two steps: after the last used channel of each group
  *   all        0, ndms: the one range of DMs of brute force */
@@ -21,7 +21,7 @@ status_t dedisperse_table_create(const struct dedisperse_spec *spec, struct dedi
 void dedisperse_table_free(struct dedisperse_table *table); /* leaves {0} */
 
 /* Returns out[dm][t] of dedisperse_run(), added up channel by channel in double; `in` is the first
- * byte of the buffer. */
+ * byte of the input buffer, `dm` and `t` count from 0. */
 float dedisperse_formula(const struct dedisperse_spec *spec, const struct dedisperse_input *input,
                          const void *in, uint32_t dm, uint64_t t);
 

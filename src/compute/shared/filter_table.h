@@ -5,7 +5,8 @@
 #include "compute/filter.h"
 
 /* filter_table_responses(): returns the number of responses of a filter; 1 if it has coefficients.
- * filter_table_of(): returns the number of the response of a stream of the observation. */
+ * filter_table_of(): returns the number, from 0, of the response of stream `stream` of the
+ * observation; 0 if it has coefficients. */
 uint32_t filter_table_responses(const struct filter_spec *spec);
 uint32_t filter_table_of(const struct filter_spec *spec, uint32_t stream);
 
@@ -20,7 +21,8 @@ uint32_t filter_table_of(const struct filter_spec *spec, uint32_t stream);
 status_t filter_table_create(const struct filter_spec *spec, uint32_t length, const uint32_t *place,
                              float (**out)[2]);
 
-/* Return the bytes of the table, and of what making it takes beside it. */
+/* filter_table_bytes(): returns the bytes of the table for transforms of `length` samples.
+ * filter_table_extra(): returns the bytes that filter_table_create() takes beside it, and frees. */
 uint64_t filter_table_bytes(const struct filter_spec *spec, uint32_t length);
 uint64_t filter_table_extra(const struct filter_spec *spec, uint32_t length);
 

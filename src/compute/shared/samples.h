@@ -34,14 +34,15 @@ struct sample_input {
 int sample_volts(const struct sample_coding *coding, const char *in,
                  const struct sample_input *input, uint32_t stream, size_t n, double volts[2]);
 
-/* Returns the number of missing ones among samples first .. first + count - 1 of streams 0 ..
- * nstreams - 1 together. */
+/* Returns the number of missing ones (sample_volts()) among samples first .. first + count - 1 of
+ * streams 0 .. nstreams - 1 together. `in`: the buffer's first byte; sample 0 is at the offsets of
+ * `input`. */
 uint64_t samples_missing(const struct sample_coding *coding, const char *in,
                          const struct sample_input *input, uint32_t nstreams, uint64_t first,
                          uint64_t count);
 
-/* One run of a stage that makes rows of samples. Samples and rows count from the
- * observation's first. */
+/* One run of a stage that makes rows of samples. Samples and rows count from the observation's
+ * first. */
 struct stage_run {
     struct stream_set streams; /* that come out, among the observation's */
     int64_t first_sample;      /* the one at place 0 of the buffer */

@@ -46,7 +46,8 @@ struct beam_kernels {
     float (*multiply_add)(uint64_t rounds);
 };
 
-/* Returns the kernels of an instruction set; NULL if this machine or this build lacks it. */
+/* Returns the constant kernels of an instruction set, not to be freed; NULL if this machine or this
+ * build lacks it. */
 const struct beam_kernels *beam_kernels(enum simd_level level);
 
 #endif

@@ -46,7 +46,8 @@ struct correlate_kernels {
                   float *sums);
 };
 
-/* Returns the kernels of an instruction set; NULL if this machine or this build lacks it. */
+/* Returns the constant kernels of an instruction set, not to be freed; NULL if this machine or this
+ * build lacks it. */
 const struct correlate_kernels *correlate_kernels(enum simd_level level);
 
 #endif

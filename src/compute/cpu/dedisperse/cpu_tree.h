@@ -28,20 +28,24 @@ status_t cpu_tree_create(const struct dedisperse_table *table, enum series_forma
 void cpu_tree_destroy(cpu_tree_t *tree); /* takes NULL */
 SCOPED_END(cpu_tree_destroy, cpu_tree_t *)
 
-/* Return the number of tiles of DMs; the samples of a piece; the bytes of scratch memory of a
- * thread (zeroed before its first use, aligned to 64); and the ratio of brute force's additions to
- * the tree's. */
+/* cpu_tree_tiles(): returns the number of tiles of DMs. cpu_tree_piece(): returns the output
+ * samples of a piece of time. cpu_tree_scratch(): returns the bytes of scratch memory of a thread
+ * (zeroed before its first use, aligned to 64). cpu_tree_gain(): returns the ratio of brute force's
+ * additions to the tree's. */
 uint32_t cpu_tree_tiles(const cpu_tree_t *tree);
 uint64_t cpu_tree_piece(const cpu_tree_t *tree);
 size_t cpu_tree_scratch(const cpu_tree_t *tree);
 double cpu_tree_gain(const cpu_tree_t *tree);
 
-/* Return upper bounds, without the delays: bytes of tables, bytes of a thread's memory. */
+/* Return upper bounds in bytes that hold for any delays. cpu_tree_most_bytes(): of the tables of a
+ * tree for `nrows` used channels and `ndms` DMs. cpu_tree_most_scratch(): of a thread's scratch
+ * memory. */
 uint64_t cpu_tree_most_bytes(uint32_t nrows, uint32_t ndms);
 uint64_t cpu_tree_most_scratch(void);
 
-/* Computes out[d][t] of the DMs of one tile, t < samples <= a piece. is_streamed: `out` is so large
- * that it is written past the caches.
+/* Computes the sums out[d][t] of the DMs of tile number `tile`, from 0, t < samples <= a piece
+ * (cpu_tree_piece()). is_streamed: `out` is so large that it is written past the caches. scratch:
+ * cpu_tree_scratch() bytes of this thread. Cannot fail. Any number of threads at a time.
  *
  *   rows   [nrows][stride bytes]   from the piece's first sample on; readable for 1,024 bytes
  *          after the last sample that is needed

@@ -7,8 +7,8 @@
  *
  * so S - (O << half) gives the sum of the lower halves exactly as long as that fits a lane.
  *
- * Floats are added as compute/dedisperse.h says: sixteen rows in binary order, then these sums.
- * The rounding error of a total stays in the sums. */
+ * Floats are added as compute/dedisperse.h says: sixteen rows in binary order, then these sums. The
+ * rounding error of a total stays in the sums. */
 #ifndef VOLTMILL_COMPUTE_CPU_DEDISPERSE_STRIPS_H
 #define VOLTMILL_COMPUTE_CPU_DEDISPERSE_STRIPS_H
 
@@ -75,7 +75,8 @@ struct strip_kernels {
     struct strip_kernel kinds[STRIP_KINDS];
 };
 
-/* Returns the kernels of an instruction set; NULL if this machine or this build lacks it. */
+/* Returns the constant kernels of an instruction set, not to be freed; NULL if this machine or this
+ * build lacks it. */
 const struct strip_kernels *strip_kernels(enum simd_level level);
 
 #endif

@@ -48,7 +48,8 @@ struct filter_kernels {
                  size_t from_stride, float *to, size_t to_stride);
 };
 
-/* Returns the kernels of an instruction set; NULL if this machine or this build lacks it. */
+/* Returns the constant kernels of an instruction set, not to be freed; NULL if this machine or this
+ * build lacks it. */
 const struct filter_kernels *filter_kernels(enum simd_level level);
 
 #endif

@@ -20,7 +20,8 @@ struct filter_reader {
     size_t bytes;      /* of a sample without gaps */
 };
 
-/* Returns a reader of samples; this machine has `simd`. */
+/* Returns a reader of samples of this coding; this machine has the instruction set `simd`. Nothing
+ * of it is to be freed. */
 struct filter_reader filter_reader(const struct sample_coding *coding, enum simd_level simd);
 
 /* Places of the samples of one stream. */
@@ -32,22 +33,23 @@ struct filter_stream {
 
 enum { READ_SAMPLES = 512 }; /* at most, at once */
 
-/* Reads `count` <= READ_SAMPLES samples from a place on, which may be outside of the buffer: 0 V
- * there, as for missing samples.
+/* Reads `count` <= READ_SAMPLES samples of a stream from place number `place` on, counted from the
+ * buffer's first sample. Places outside of the buffer give 0 V, as do missing samples.
  *
  *   re, im   float [count, rounded up to MOST_LANES]; aligned to 64 bytes; im is not
  *            touched for real samples
  *
- * Returns how many of the buffer's were missing. */
+ * Returns how many of those in the buffer were missing. Cannot fail. */
 uint64_t filter_read(const struct filter_reader *reader, const struct filter_stream *stream,
                      int64_t place, size_t count, float *re, float *im);
 
-/* Reads any number of complex samples, or real ones with 0 V as imaginary parts, as pairs, from a
- * place on, which may be outside of the buffer: 0 V there, as for missing samples.
+/* Reads any number of complex samples of a stream, or real ones with 0 V as imaginary parts, as
+ * pairs, from place number `place` on, counted from the buffer's first sample. Places outside of
+ * the buffer give 0 V, as do missing samples.
  *
- *   out   float [count][2]
+ *   out   float [count][2]   re, im
  *
- * Returns how many of the buffer's were missing. */
+ * Returns how many of those in the buffer were missing. Cannot fail. */
 uint64_t filter_read_pairs(const struct filter_reader *reader, const struct filter_stream *stream,
                            int64_t place, size_t count, float (*out)[2]);
 

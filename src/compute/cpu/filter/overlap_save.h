@@ -18,14 +18,15 @@ status_t overlap_save_create(const struct filter_spec *spec, const struct filter
                              overlap_save_t **out);
 void overlap_save_destroy(overlap_save_t *overlap_save); /* takes NULL */
 SCOPED_END(overlap_save_destroy, overlap_save_t *)
-/* Returns the bytes of memory that it takes, also while it is made. */
+/* Returns the bytes of memory that a filter of this spec takes, also while it is made. */
 uint64_t overlap_save_bytes(const struct filter_spec *spec);
 
 /* Computes some rows of one grain (filter_grain()) by one thread.
  *
- *   stream   of the observation's number `number`
- *   place    of the first sample that the grain's first row is made of
- *   first    first requested row of the grain
+ *   thread   below spec->threads; no two calls at a time have the same
+ *   stream   places of the observation's stream `number`
+ *   place    of the first sample that the grain's first row is made of, in the buffer or outside
+ *   first    first requested row of the grain, from 0
  *   out      float [rows], or pairs */
 void overlap_save_run(overlap_save_t *overlap_save, uint32_t thread, uint32_t number,
                       const struct filter_stream *stream, int64_t place, uint64_t first,

@@ -29,10 +29,10 @@ status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channeli
 void ppf_fir_destroy(ppf_fir_t *filter); /* takes NULL */
 SCOPED_END(ppf_fir_destroy, ppf_fir_t *)
 
-/* Returns the bytes of the coefficients of a filter. */
+/* Returns the bytes that the coefficients of a filter of this spec take, with gaps. */
 uint64_t ppf_fir_bytes(const struct channelise_spec *spec);
 
-/* Returns the bytes of a stored sample. */
+/* Returns the bytes of a stored sample of one stream, both parts of complex ones. */
 size_t ppf_fir_sample_bytes(const struct channelise_spec *spec);
 
 /* Output of a run: `count` spectra, the first of which begins at place `turn` of a raw spectrum
@@ -51,22 +51,22 @@ struct ppf_fir_out {
  *   window   of this thread, as large as cpu_channelise_scratch_floats() says
  *
  * Returns how many of the first `answers` samples were missing; missing ones count as zero volts.
- */
+ * Cannot fail. */
 uint64_t ppf_fir_run(const ppf_fir_t *filter, const char *data, uint64_t answers, float *window,
                      const struct ppf_fir_out *out);
 
-/* Filters `columns` samples (struct ppf_fir_strips) of a row of the matrix, from sample `first` of
- * each raw spectrum on, of a critically sampled bank.
+struct ppf_fir_part {
+    size_t first, ahead; /* samples */
+};
+/* Filters `columns` samples (struct ppf_fir_strips) of a row of the matrix, from sample part->first
+ * of each raw spectrum on, of a critically sampled bank.
  *
  *   data     stored samples as for ppf_fir_run()
  *   window   float [count, rounded up to FIR_ROWS, + T - 1][columns], pairs if complex
  *   out      rows that begin with those columns; `turn` and `touch` are 0
  *
- * Prefetches the samples `ahead` samples further on; 0: none. Returns how many of those columns
- * among the first `answers` samples were missing; missing ones count as zero volts. */
-struct ppf_fir_part {
-    size_t first, ahead;
-};
+ * Prefetches the samples part->ahead samples further on; 0: none. Returns how many of those columns
+ * among the first `answers` samples were missing; missing ones count as zero volts. Cannot fail. */
 uint64_t ppf_fir_part(const ppf_fir_t *filter, const char *data, const struct ppf_fir_part *part,
                       uint64_t answers, float *window, const struct ppf_fir_out *out);
 
@@ -87,13 +87,13 @@ struct interleaved interleaved_layout(const struct channelise_spec *spec,
  * number. */
 int interleaved_is_slow(const struct channelise_spec *spec);
 
-/* Returns the maximum bytes of a group's deinterleaved samples for a grain of spectra. Pairs of
- * streams take twice as many. */
+/* Returns the maximum bytes of a group's deinterleaved samples for a grain of GRAIN spectra. Pairs
+ * of streams take twice as many. */
 uint64_t interleaved_bytes(const struct channelise_spec *spec);
 
-/* Scratch of one thread. Where spectra are made by columns and rows, `filtered` are some columns
- * of some spectra, [rows][height][FINE_STRIP] pairs, and bins scratch and one strip of bins for
- * each stream of a batch. */
+/* Scratch of one thread. Where spectra are made by columns and rows, `filtered` are some columns of
+ * some spectra, [rows][height][FINE_STRIP] pairs, and bins scratch and one strip of bins for each
+ * stream of a batch. */
 struct scratch {
     float *window;
     float *filtered;               /* [rows + FIR_ROWS][in_row] */
@@ -182,27 +182,29 @@ struct bins_cut {
  * sets its `streams`, `first`, `count`. `grain` counts from 0 the runs of spectra between multiples
  * of GRAIN of the observation that the block touches; it cuts the first and the last one. Sets
  * *stream to the group's first stream, and returns how many streams, or pairs, the group has.
- * cpu_channelise_batch_at() completes it for number `i` of these `count`. Number 0 comes
- * first: it deinterleaves the samples of all. */
+ * cpu_channelise_batch_at() completes it for number `i` of these `count`. Number 0 comes first: it
+ * deinterleaves the samples of all. */
 uint32_t cpu_channelise_batch(const struct block *block, uint64_t grain, uint32_t group,
                               struct batch *out, uint32_t *stream);
 void cpu_channelise_batch_at(const struct block *block, struct scratch *scratch, uint32_t stream,
                              uint32_t i, uint32_t count, struct batch *batch);
 
-/* Returns the bytes of struct block's `turned`. */
+/* Returns the bytes of struct block's `turned`, the deinterleaved samples of a block of all
+ * streams. */
 uint64_t interleaved_turned_bytes(const struct cpu *cpu);
 /* interleaved_tasks(): returns the number of tasks that deinterleave a block. interleaved_turn():
  * runs one of them (pool_task_t); its context is the block. */
 uint64_t interleaved_tasks(const struct block *block);
 void interleaved_turn(void *context, uint32_t thread, uint64_t task);
 
-/* Sets the floats of a thread's scratch: window, filtered spectra, bins; matrices where a thread
- * makes whole spectra by columns and rows. All are 0 if spectra come in. */
 enum { SCRATCH_PARTS = 4 };
+/* Sets the number of floats of each part of a thread's scratch: [0] window, [1] filtered spectra,
+ * [2] bins, [3] matrices where a thread makes whole spectra by columns and rows. All are 0 if
+ * spectra come in. */
 void cpu_channelise_scratch_floats(const struct cpu *cpu, size_t floats[SCRATCH_PARTS]);
 
-/* The backend's channelise_run() (`first` NULL) and channelise_run_after(), with their arguments
- * (compute/channelise.h). Fails with DEVICE (memory). */
+/* Runs the stage as channelise_run() (`first` NULL) or channelise_run_after() does, with their
+ * arguments (compute/channelise.h). Fails with DEVICE (memory). */
 status_t cpu_channelise_run(channelise_t *channelise, const channelise_t *first, buffer_t *in,
                             const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
                             uint64_t counted, buffer_t *const *out, uint64_t *rows);

@@ -80,7 +80,7 @@ struct side_fft; /* cpu/fine_fft.h */
  *   base   float [points][2]
  *   work   float [points][2][FINE_COLUMNS]
  *   to     [points / FINE_COLUMNS] blocks, `block` floats apart, of which FINE_COLUMNS x
- *          FINE_COLUMNS pairs are written, past the caches where `past`   */
+ *          FINE_COLUMNS pairs are written, past the caches where `past` */
 struct side_columns {
     const struct side_fft *fft;
     const float *from;
@@ -144,12 +144,13 @@ struct cpu_kernels {
     void (*settle)(void);
 };
 
-/* Sets the rule by which samples of this coding are missing, in any case; returns 0 if none ever
- * is. */
+/* Sets *out to the rule by which samples of this coding are missing. Returns 0 if no sample ever
+ * is, else 1; the rule is set in either case. */
 int missing_rule_of(const struct cpu_kernels *kernels, const struct sample_coding *coding,
                     struct missing_rule *out);
 
-/* Returns the kernels of an instruction set; NULL if this machine or this build lacks it. */
+/* Returns the constant kernels of an instruction set, not to be freed; NULL if this machine or this
+ * build lacks it. */
 const struct cpu_kernels *simd_kernels(enum simd_level level);
 
 #endif

@@ -7,17 +7,20 @@
 
 typedef struct sums sums_t;
 
-/* Creates the sums of one output, for blocks as the spec says. Fails with DEVICE (memory). */
+/* Creates the sums of output number `output`, from 0, for blocks as the spec says. Fails with
+ * DEVICE (memory), and leaves *out unchanged. */
 status_t sums_create(const struct channelise_spec *spec, uint32_t output, sums_t **out);
 void sums_destroy(sums_t *sums); /* takes NULL */
 SCOPED_END(sums_destroy, sums_t *)
 
-/* Returns the maximum number of grains of a block of `spectra` spectra that are not rows. */
+/* Returns the maximum number of grains, in dumps of `integrate` spectra, of a block of `spectra`
+ * spectra; without those that are summed in rows of the output (sums_is_row()). */
 uint64_t sums_grains(uint64_t spectra, uint64_t integrate);
 
-/* Returns the grain that spectrum `at` falls into, counted from the one that `first` falls into. If
- * `integrate` divides GRAIN: 0 for the dump of `first`, 1 for all later ones, since all dumps but a
- * block's first and last are summed in their rows. */
+/* Returns the grain that spectrum number `at` falls into, counted from the one that spectrum
+ * `first` <= `at` falls into; numbers are the observation's. If `integrate` divides GRAIN: 0 for
+ * the dump of `first`, 1 for all later ones, since all dumps but a block's first and last are
+ * summed in their rows. */
 uint64_t grain_index(uint64_t first, uint64_t at, uint64_t integrate);
 
 /* Returns, in a block that began with spectrum `first`, 1 if the power of spectrum `number` begins
@@ -44,9 +47,9 @@ struct sums_block {
  * fall to threads as the grains did, which are then still in those threads' caches. */
 uint64_t sums_tasks(const sums_t *sums, const struct sums_block *block);
 
-/* Runs one task: adds up the grains of some channels of one row, and writes it if it is complete,
- * or carries it into the next block. Blocks must come in order; the tasks of one are
- * independent. */
+/* Runs task number `task` < sums_tasks(): adds up the grains of some channels of one row, and
+ * writes it if it is complete, or carries it into the next block. Blocks must come in order; the
+ * tasks of one are independent. Cannot fail. */
 void sums_finish(const sums_t *sums, const struct sums_block *block, uint64_t task);
 
 #endif

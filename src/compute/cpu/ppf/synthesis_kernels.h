@@ -25,7 +25,8 @@ struct synthesis_kernels {
     void (*sum[2])(const struct synthesis_sums *sums); /* of numbers, of pairs */
 };
 
-/* Returns the kernels of an instruction set; NULL if this machine or this build lacks it. */
+/* Returns the constant kernels of an instruction set, not to be freed; NULL if this machine or this
+ * build lacks it. */
 const struct synthesis_kernels *synthesis_kernels(enum simd_level level);
 
 #endif

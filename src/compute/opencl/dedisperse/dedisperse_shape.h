@@ -38,8 +38,8 @@ void dedisperse_shape_spans(const struct dedisperse_shape_problem *problem,
  * the kernel's table, rounded down to a multiple of 16. */
 uint32_t dedisperse_shape_base(uint32_t least);
 
-/* Returns an entry of the kernel's table, samples, of a row whose delay is `delay` at a DM that is
- * number i of its tile. */
+/* Returns an entry of the kernel's table, in samples, of a row whose delay is `delay` samples at a
+ * DM that is number i, from 0, of its tile: delay + front - skew i. */
 uint32_t dedisperse_shape_rel(const struct dedisperse_shape_spans *spans, uint32_t delay,
                               uint32_t i);
 
@@ -51,10 +51,11 @@ enum {
 uint32_t dedisperse_shape_registers(const struct dedisperse_shape_problem *problem,
                                     const struct dedisperse_shape *shape);
 
-/* Return the samples and the DMs of a tile; nrows rounded up to whole chunks, and of floats also to
- * a multiple of 16, for the rows of the table; the words of a staged row (of
- * each of its shifted copies), a multiple of 4: a word has 4 bytes if pack > 1, else those of a
- * sample. */
+/* dedisperse_shape_tile_samples(): returns the output samples of a tile.
+ * dedisperse_shape_tile_dms(): returns its DMs. dedisperse_shape_padded(): returns nrows rounded up
+ * to whole chunks, and of floats also to a multiple of 16, for the rows of the table.
+ * dedisperse_shape_row_words(): returns the words of a staged row (of each of its shifted copies),
+ * a multiple of 4; a word has 4 bytes if pack > 1, else those of a sample. */
 uint32_t dedisperse_shape_tile_samples(const struct dedisperse_shape *shape);
 uint32_t dedisperse_shape_tile_dms(const struct dedisperse_shape *shape);
 uint32_t dedisperse_shape_padded(const struct dedisperse_shape_problem *problem,

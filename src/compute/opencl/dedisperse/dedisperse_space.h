@@ -6,16 +6,16 @@
 
 /* Returns whether a shape fits the problem and the device: 1 (*why is NULL), or 0 and the reason in
  * *why, a constant text, "out of memory" among them (report_cause() is cleared). For a tree, only
- * some tiles of DMs are examined: tree_tables_create() may find that others do not fit.
- * *cost: seconds by a model, for comparison only; INFINITY if it does not fit. *known: {0}, or
- * spans of an earlier shape for the same problem; becomes those of a shape that fits. */
+ * some tiles of DMs are examined: tree_tables_create() may find that others do not fit. *cost:
+ * seconds by a model, for comparison only; INFINITY if it does not fit. *known: {0}, or spans of an
+ * earlier shape for the same problem; becomes those of a shape that fits. */
 int dedisperse_space_fits(const struct dedisperse_shape_problem *problem,
                           const struct device_info *device, const struct dedisperse_shape *shape,
                           struct dedisperse_shape_spans *known, double *cost, const char **why);
 
-/* Lists the sensible shapes of the space that fit, in any order; free() returns them. Shapes of
- * brute force are listed for every mode; trees unless the mode is BRUTE or there are several
- * ranges. Fails with DEVICE (memory). */
+/* Lists the sensible shapes of the space that fit, *count of them in any order; free() returns
+ * *out. Shapes of brute force are listed for every mode; trees unless the mode is BRUTE or there
+ * are several ranges. Fails with DEVICE (memory), and leaves both unchanged. */
 status_t dedisperse_space_candidates(const struct dedisperse_shape_problem *problem,
                                      const struct device_info *device,
                                      struct dedisperse_candidate **out, uint32_t *count);

@@ -51,7 +51,8 @@ void tree_tables_free(struct tree_tables *tables); /* leaves {0} */
 /* Returns the bytes of local memory that a group takes: `memory`, and two blocks of tables. */
 uint64_t tree_tables_local_bytes(const struct tree_tables *tables);
 
-/* Appends constants for the compiler. A failure is kept in out->status. */
+/* Appends the constants that kernels/dedisperse_tree.cl is built with, "-DSAMPLE=1 ...". A failure
+ * is kept in out->status. */
 void tree_tables_options(const struct dedisperse_shape_problem *problem,
                          const struct dedisperse_shape *shape, const struct tree_tables *tables,
                          const struct device_info *device, struct text *out);

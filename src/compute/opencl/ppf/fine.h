@@ -21,38 +21,47 @@ uint32_t fine_shapes(const struct channelise_spec *spec, int mode, const struct 
 /* Enumerates the whole space (shape_number_t). */
 shape_number_t fine_number;
 
-/* Returns whether it may be chosen on GPUs: on request, or if it is known to be faster than a
- * library's FFT after the filter. */
+/* Returns whether the kernels of fine channels may be chosen on GPUs for a problem: on request, or
+ * if they are known to be faster than a library's FFT after the filter. */
 int fine_may_be(const struct channelise_spec *spec);
-/* Returns whether it is also faster than the fused kernel in shapes for which mixed_makes() is 0:
- * on NVIDIA's devices, from 2^13 channels on, without sums over grains. Assumes fine_may_be(). */
+/* Returns whether the kernels of fine channels are also faster than the fused kernel in shapes for
+ * which mixed_makes() is 0: on NVIDIA's devices, from 2^13 channels on, without sums over grains.
+ * `mode`: enum fused_mode. Assumes fine_may_be(). */
 int fine_leads(const struct channelise_spec *spec, int mode, const struct device_info *device);
 
 /* Steps of a shape: the columns' once or twice, then the rows'. */
 enum { FINE_STEPS = 3 };
 
-/* Returns the relay: data in flight between the last two steps, in slices of `points` complex
- * floats. `spectra` spectra of `streams` streams have `count` slices. The last step is `lag` slices
- * after the one before it; the buffer between them has `slots` slices. */
+/* The relay: data in flight between the last two steps, in slices. */
 struct fine_relay {
-    uint64_t points, count;
-    uint32_t lag, slots;
+    uint64_t points, count; /* complex floats of a slice, slices */
+    uint32_t lag, slots;    /* slices by which the last step is later; slices of the buffer */
 };
+/* Returns the relay of a shape for `spectra` spectra of each of `streams` streams. */
 struct fine_relay fine_relay(const struct channelise_spec *spec,
                              const struct channelise_shape *shape, uint64_t spectra,
                              uint32_t streams);
 
 typedef struct fine fine_t;
 
-/* Creates kernels, tables, and a workspace for `piece` spectra of all streams, a multiple of GRAIN.
- * Copies spec and shape, and does not read spec->coeff. Fails with DEVICE (memory, of the device
- * too; a kernel that does not build). */
+/* Creates kernels, tables, and a workspace for `piece` spectra of all streams, a multiple of GRAIN,
+ * for an output of `mode` (enum fused_mode). Copies spec and shape, and does not read spec->coeff.
+ * Fails with DEVICE (memory, of the device too; a kernel that does not build), and leaves *out
+ * unchanged. */
 status_t fine_create(device_t *device, const struct channelise_spec *spec, int mode,
                      const struct channelise_shape *shape, uint64_t piece, fine_t **out);
 void fine_destroy(fine_t *fine); /* takes NULL */
 SCOPED_END(fine_destroy, fine_t *)
 
-/* Enqueues spectra `from` .. `from + count - 1` of a block.
+struct fine_block {
+    cl_mem in, coeff, to;
+    cl_ulong in_stride;
+    uint32_t nstreams;
+    uint64_t from, count, first, integrate;
+    cl_mem scales;
+    cl_ulong counts_at;
+};
+/* Enqueues spectra number `from` .. `from + count - 1` of a block, from 0, in device->compute.
  *
  *   in      its samples, as ppf_run() says
  *   coeff   float [T][P]
@@ -64,15 +73,7 @@ SCOPED_END(fine_destroy, fine_t *)
  *
  * in_stride is bytes. `count` may exceed the workspace: pieces run one after the other.
  *
- * Fails with DEVICE (the device refuses the work, memory). */
-struct fine_block {
-    cl_mem in, coeff, to;
-    cl_ulong in_stride;
-    uint32_t nstreams;
-    uint64_t from, count, first, integrate;
-    cl_mem scales;
-    cl_ulong counts_at;
-};
+ * The watch may be NULL. Fails with DEVICE (the device refuses the work, memory). */
 status_t fine_run(fine_t *fine, struct stopwatch *watch, const struct fine_block *block);
 
 #endif

@@ -9,28 +9,30 @@
 
 #include "compute/opencl/ppf/ppf_steps.h"
 
-/* Returns whether these stages can transform `channels` channels, at least 64 and no power of
- * two. */
+/* Returns whether these stages can transform `channels` channels, at least 64 and no power of two.
+ */
 int mixed_is(uint32_t channels);
 
 /* Returns whether a shape of the fused kernel uses these stages. Where channels are a power of two,
  * these are shapes whose values, first and last radix are 16, the middle one 16 or 32, with local
  * memory for all spectra of a batch, neither split nor padded. */
 int mixed_makes(const struct channelise_shape *shape);
-/* Fills in the numbers that depend on the device, of such a shape of a power of two. Returns 0 if
- * it does not fit, or if the bank is oversampled. */
+/* Fills in the numbers of a shape that depend on the device, where channels are a power of two and
+ * mixed_makes() is 1. `mode`: enum fused_mode. Returns 1, or 0 if the shape does not fit, or if the
+ * bank is oversampled; it is changed in any case. */
 int mixed_fit_wide(const struct channelise_spec *spec, int mode, const struct device_info *device,
                    struct channelise_shape *shape);
 
-/* List shapes for the stages of mixed.h. mixed_shapes(): those to try, at most `most`, the most
- * promising first, and returns their number, 0 if these stages cannot do the problem. mixed_number:
- * the whole space (shape_number_t). */
+/* List shapes for the stages of mixed.h. mixed_shapes(): writes those to try to out [most], the
+ * most promising first, and returns their number; 0 if these stages cannot do the problem.
+ * mixed_number(): makes a shape of the whole space (shape_number_t). `mode`: enum fused_mode. */
 uint32_t mixed_shapes(const struct channelise_spec *spec, int mode,
                       const struct device_info *device, struct channelise_shape *out,
                       uint32_t most);
 shape_number_t mixed_number;
 
-/* Returns whether samples are filtered by kernels/mixed/mixed_filter.cl, whose table is [T][P]. */
+/* Returns whether a shape filters samples by kernels/mixed/mixed_filter.cl, whose table of
+ * coefficients is [T][P]. `mode`: enum fused_mode. */
 int mixed_filters_neighbours(const struct channelise_spec *spec, int mode,
                              const struct channelise_shape *shape);
 
@@ -42,9 +44,9 @@ void mixed_options(const struct channelise_spec *spec, int mode,
                    size_t factors, struct text *out);
 
 /* Order in which the items of a team compute the butterflies of the middle stage, so that
- * neighbours use different banks: the first cell of each, and from bit 16 on the value of the first
- * stage that it takes. Their number, mixed_order_count(), is 0 if there is no such stage, or if it
- * needs no order; `out` has as many. */
+ * neighbours use different banks. mixed_order_count(): returns the number of entries; 0 if there is
+ * no such stage, or if it needs no order. mixed_order(): writes as many to `out`: the first cell of
+ * each butterfly, and from bit 16 on the value of the first stage that it takes. */
 uint32_t mixed_order_count(const struct channelise_spec *spec,
                            const struct channelise_shape *shape);
 void mixed_order(const struct channelise_spec *spec, const struct channelise_shape *shape,

@@ -8,9 +8,9 @@
 
 typedef struct ppf ppf_t;
 
-/* Creates the filter bank. `choice` is made (not AUTO). Copies the spec, and its coefficients to
- * the device. Fails with DEVICE: memory, a kernel that does not build, a library's FFT that does
- * not do the length. */
+/* Creates the filter bank; ppf_destroy() frees it. `choice` is made (not AUTO). Copies the spec,
+ * and its coefficients to the device. Fails with DEVICE: memory, of the device too; a kernel that
+ * does not build; a library's FFT that does not do the length. *out is unchanged then. */
 status_t ppf_create(device_t *device, const struct channelise_spec *spec,
                     const struct channelise_choice *choice, ppf_t **out);
 
@@ -22,12 +22,13 @@ SCOPED_END(ppf_destroy, ppf_t *)
  * the device refuses the work. */
 status_t ppf_begin(ppf_t *bank, uint64_t first_spectrum);
 
-/* Gives output i, one of few bits, its factors, [nstreams][nchannels]. Copies them, after the work
- * that is enqueued, for which it waits. Fails with DEVICE if the device refuses the work. */
+/* Gives output i, from 0, one of few bits, its factors (steps_factors()), [nstreams][nchannels].
+ * Copies them, after the work that is enqueued, for which it waits. Fails with DEVICE if the device
+ * refuses the work. */
 status_t ppf_scale(ppf_t *bank, uint32_t i, uint32_t nstreams, const float *factors);
 
-/* Returns whether the filter bank itself searches for floats that are not finite, which are
- * missing. */
+/* Returns whether the filter bank's kernel itself searches for floats that are not finite, which
+ * are missing; else they must have become zero before ppf_run(). */
 int ppf_looks(const ppf_t *bank);
 
 /* Counter for the missing samples among the first `counted` raw spectra (P samples each) of each
@@ -41,6 +42,7 @@ struct ppf_look {
  *
  *   in    channelise_inputs() samples; stream s begins at byte s * in_stride (a multiple of 16),
  *         its samples follow each other; or spectra, with spec->is_spectra
+ *   look  not NULL
  *   out   one buffer an output, as struct channelise_output says; receives rows[i] rows, bytes[i]
  *         with the counts that follow them
  *

@@ -9,10 +9,11 @@
  * in few bits. */
 enum detect_kind { DETECT_SPECTRA, DETECT_POWER, DETECT_GRAINS, DETECT_STEPS };
 
-/* Appends " -DCHANNELS=... -DTAPS=... -DFORMAT=..." that every kernel begins with (samples.cl). */
+/* Appends " -DCHANNELS=... -DTAPS=... -DFORMAT=..." that every kernel begins with (samples.cl). A
+ * failure is kept in out->status. */
 void samples_options(const struct channelise_spec *spec, struct text *out);
 /* Appends the options of an oversampled bank: " -DHOP=864 -DIS_SHIFTED=1"; nothing for others. HOP
- * is samples, or pairs of real ones. */
+ * is samples, or pairs of real ones. A failure is kept in out->status. */
 void hop_options(const struct channelise_spec *spec, struct text *out);
 
 /* detect_kind(): returns how rows of an output leave the step after the filter. detect_options():
@@ -36,7 +37,7 @@ struct launch_size sum_size(const struct channelise_spec *spec, uint32_t i, uint
 typedef int shape_number_t(const struct channelise_spec *spec, int mode,
                            const struct device_info *device, uint64_t i,
                            struct channelise_shape *out, int *fits);
-/* Returns whether a list has a shape. */
+/* Returns whether a list of `count` shapes has this one, the same in all numbers. */
 int shapes_have(const struct channelise_shape *list, uint32_t count,
                 const struct channelise_shape *shape);
 
@@ -70,7 +71,8 @@ uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
 status_t fir_build(device_t *device, const struct channelise_spec *spec,
                    const struct channelise_shape *shape, cl_kernel *out);
 
-/* Returns the size of the launch for `spectra` >= 1 spectra of `streams` streams. */
+/* Returns the size of the launch of a FIR kernel in this shape for `spectra` >= 1 spectra of each
+ * of `streams` streams. */
 struct launch_size fir_size(const struct channelise_spec *spec,
                             const struct channelise_shape *shape, uint64_t spectra,
                             uint32_t streams);
@@ -92,29 +94,33 @@ uint32_t fused_shapes(const struct channelise_spec *spec, int mode,
 /* Enumerates the whole space of this problem (shape_number_t). */
 shape_number_t fused_number;
 
-/* Appends the kernel's build options, " -DCHANNELS=1024" and so on. */
+/* Appends the build options of the fused kernel in this shape and `mode`, " -DCHANNELS=1024" and so
+ * on. A failure is kept in out->status. */
 void fused_options(const struct channelise_spec *spec, int mode,
                    const struct channelise_shape *shape, const struct device_info *device,
                    struct text *out);
 
-/* Returns the sources of the kernel `ppf_fused` of a shape, in order; sets their number. */
+/* Returns the constant list of sources of the kernel `ppf_fused` of a shape, in order; sets *count
+ * to their number. */
 const enum program_source *fused_sources(const struct channelise_shape *shape, uint32_t *count);
 
-/* Returns whether the kernel itself searches for floats that are not finite (CHECKED). */
+/* Returns whether the fused kernel itself searches for floats that are not finite (CHECKED), which
+ * are missing. */
 int fused_looks(const struct channelise_spec *spec);
 
-/* stages_factor_count(): number of pairs (re, im) of the factors of all stages of a transform.
- * `radix` is [CHANNELISE_STAGES], 1 after the last. stages_factors() writes them into `out`, float
- * [count][2] with that count, of one stage after the other; returns the place after them. */
+/* stages_factor_count(): returns the number of pairs (re, im) of the factors of all stages of a
+ * transform. `radix` is [CHANNELISE_STAGES], 1 after the last. stages_factors() writes them into
+ * `out`, float [count][2] with that count, of one stage after the other; returns the place after
+ * them. */
 size_t stages_factor_count(const uint32_t *radix);
 float *stages_factors(const uint32_t *radix, float *out);
 
-/* Returns whether the kernel loads four coefficients of a point at once: its table is
- * [T / 4][P][4], not [T][P]. */
+/* Returns whether the fused kernel, in this shape and `mode`, loads four coefficients of a point at
+ * once: its table is [T / 4][P][4], not [T][P]. */
 int fused_takes_fours(const struct channelise_spec *spec, int mode,
                       const struct channelise_shape *shape);
 
-/* fused_twiddle_count(): number of pairs (re, im) in the kernel's table `twiddles`.
+/* fused_twiddle_count(): returns the number of pairs (re, im) in the kernel's table `twiddles`.
  * fused_twiddles() writes the table, float [count][2]. For shapes of mixed.h the uint32 of
  * mixed_order() follow the factors, two in a pair: of an odd number the last half of the table
  * keeps its content, so the caller zeroes it before. */
@@ -123,8 +129,9 @@ size_t fused_twiddle_count(const struct channelise_spec *spec,
 void fused_twiddles(const struct channelise_spec *spec, const struct channelise_shape *shape,
                     float *out);
 
-/* Returns the launch for `spectra` >= 1 spectra of each of `streams` streams, the first of which
- * has the number `first` (FUSED_GRAINS; ignored otherwise). */
+/* Returns the launch of the fused kernel for `spectra` >= 1 spectra of each of `streams` streams,
+ * the first of which has the number `first` in the observation (FUSED_GRAINS; ignored otherwise).
+ */
 struct launch_size fused_size(const struct channelise_spec *spec, int mode,
                               const struct channelise_shape *shape, uint64_t spectra,
                               uint32_t streams, uint64_t first);
