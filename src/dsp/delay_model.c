@@ -270,13 +270,14 @@ void delay_range(const delay_model_t *m, uint32_t direction, uint32_t station, d
 {
     enum { MOST_STEPS = 1 << 16 };
     const int is_clock = direction == DELAY_CLOCK_ALONE;
-    const double between_s = 1e-9; /* the whole Earth's delay turns by less within 5 s */
+    /* Bounds of the whole Earth's delay: its turn within 8 s; its second derivative, s/s^2. */
+    const double between_s = 1e-9, geometry = 1.2e-10;
     const double bend = delay_clock_bend(m, station, from_s, to_s);
-    double steps = is_clock ? 1 : ceil((to_s - from_s) / 5);
-    steps = fmax(steps, ceil((to_s - from_s) * sqrt(bend / 8 / between_s)));
-    steps = fmin(fmax(steps, 1), MOST_STEPS);
+    double steps = is_clock ? 1 : fmax(ceil((to_s - from_s) / 5), 1);
+    steps = fmin(fmax(steps, ceil((to_s - from_s) * sqrt(bend / 8 / between_s))), MOST_STEPS);
     const double step_s = (to_s - from_s) / steps;
-    const double slack = (is_clock ? 0 : between_s) + bend * step_s * step_s / 8;
+    const double turned_s = is_clock ? 0 : fmax(between_s, geometry * step_s * step_s / 8);
+    const double slack = turned_s + bend * step_s * step_s / 8;
     range[0] = INFINITY;
     range[1] = -INFINITY;
     for (uint32_t i = 0; i <= (uint32_t)steps; i++) {

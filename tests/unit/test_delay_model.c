@@ -92,6 +92,24 @@ static void parts_are_the_whole(void **state)
     delay_model_destroy(part);
 }
 
+/* Bounds hold over weeks too, where the places that are evaluated are far apart. */
+static void bounds_hold_over_weeks(void **state)
+{
+    (void)state;
+    struct delay_spec spec = make_spec();
+    delay_model_t *model;
+    double range[2];
+    spec.ndirections = 1;
+    spec.to_s = 15 * 86400;
+    assert_int_equal(delay_model_create(&spec, &model), STATUS_OK);
+    delay_range(model, 0, 2, spec.from_s, spec.to_s, range);
+    for (double t = spec.from_s; t <= spec.to_s; t += 0.5) {
+        const double found = delay_at(model, 0, 2, (const double[]){t, 0});
+        assert_true(range[0] <= found && found <= range[1]);
+    }
+    delay_model_destroy(model);
+}
+
 static void tables_are_read(void **state)
 {
     (void)state;
@@ -166,9 +184,11 @@ static void earth_is_read(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(polynomials_are_the_geometry), cmocka_unit_test(parts_are_the_whole),
-        cmocka_unit_test(tables_are_read), cmocka_unit_test(times_are_exact),
-        cmocka_unit_test(earth_is_read)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(polynomials_are_the_geometry),
+                                       cmocka_unit_test(parts_are_the_whole),
+                                       cmocka_unit_test(bounds_hold_over_weeks),
+                                       cmocka_unit_test(tables_are_read),
+                                       cmocka_unit_test(times_are_exact),
+                                       cmocka_unit_test(earth_is_read)};
     return cmocka_run_group_tests_name("delay_model", tests, NULL, NULL);
 }
