@@ -105,7 +105,8 @@ enum buffer_use { BUFFER_IN, BUFFER_OUT, BUFFER_BETWEEN };
  * on, aligned to 64 bytes and not zeroed; buffer_destroy() frees it. Fails with DEVICE (memory, of
  * the device too: backend_was_full()), and leaves *out unchanged. */
 status_t buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out);
-void buffer_destroy(buffer_t *buffer); /* waits for all work on it; takes NULL */
+/* Frees a buffer, after waiting for all work on it; takes NULL. */
+void buffer_destroy(buffer_t *buffer);
 SCOPED_END(buffer_destroy, buffer_t *)
 /* Lets a buffer of samples use `data` instead of its own memory; NULL: its own again. Returns 1.
  * `data` must outlive all work on the buffer. OpenCL and the reference return 0, and do nothing.

@@ -8,8 +8,9 @@
 /* Floats that are added in binary order before anything else (dedisperse_run()). */
 enum { DEDISPERSE_SIXTEEN = 16 };
 
-/* Returns the rows of floats of a block, after which their sum is added to the result: all, unless
- * their number is so large that rounding would show. */
+/* Returns the rows of a block, after which their sum is added to the result of floats
+ * (dedisperse_run()), of `nrows` rows (used channels) to be added: 4096, which is all of up to
+ * 4096; 256 of more, where rounding would show. */
 static inline uint32_t dedisperse_block(uint32_t nrows)
 {
     enum { FEW = 4096, BLOCK = 256 };
@@ -126,15 +127,16 @@ status_t dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
                         uint64_t out_stride);
 
 /* Makes the sums of the last run once more, from samples that it has left transposed on the device,
- * into the device's side of `out` alone: what timing needs. Backends without such a side run anew.
- * Fails with DEVICE (the device refuses the work, or earlier work failed; memory). */
+ * into the device's side of `out` alone, for timing. Arguments are those of that dedisperse_run().
+ * Backends without such a side run anew. May return before the work is done. Fails with DEVICE (the
+ * device refuses the work, or earlier work failed; memory). */
 status_t dedisperse_again(dedisperse_t *dedisperse, buffer_t *in,
                           const struct dedisperse_input *input, uint64_t samples, buffer_t *out,
                           uint64_t out_stride);
 
 /* Appends the configuration: of OpenCL as `--shape` of bench reads it, "copies:4:32x8:8x4:8:0:1";
- * of the CPU "avx512, 8 threads, pieces of 1024 samples, tiles of 16 DMs"; of the reference
- * nothing. Fails with DEVICE (memory). */
+ * of the CPU "avx512, 8 threads, pieces of 1024 samples, tiles of 16 DMs", and of a tree its groups
+ * and gain; of the reference nothing. Fails with DEVICE (memory). */
 status_t dedisperse_words(const dedisperse_t *dedisperse, struct text *out);
 
 /* Appends what the speed of shapes depends on besides the problem: device, driver, the kernel's

@@ -87,7 +87,7 @@ double delay_clock_at(const delay_model_t *model, uint32_t station, const double
 
 /* Computes bounds of a station's delay, in seconds, from from_s to to_s seconds after sample 0:
  * range[0] <= delay <= range[1]. Each is within 2 ns of the extreme unless the clock's polynomial
- * bends fast, or the time is longer than three days. DELAY_CLOCK_ALONE in the place of a direction:
+ * bends fast, or the time is longer than six days. DELAY_CLOCK_ALONE in the place of a direction:
  * the part of cable and clock, exact if it is linear. */
 void delay_range(const delay_model_t *model, uint32_t direction, uint32_t station, double from_s,
                  double to_s, double range[2]);

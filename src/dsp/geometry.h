@@ -52,7 +52,8 @@ struct earth_place earth_place_of_geodetic(double lon_rad, double lat_rad, doubl
 /* Computes ITRF coordinates xyz_m of a point that is enu_m, metres east, north and up, away from
  * the place. */
 void earth_place_add_enu(const struct earth_place *place, const double enu_m[3], double xyz_m[3]);
-/* Computes unit vectors east, north and up of the place, rows in ITRF axes. */
+/* Computes unit vectors at the place in ITRF axes: axes[0] to the east, axes[1] north, axes[2] up.
+ */
 void earth_place_axes(const struct earth_place *place, double axes[3][3]);
 
 struct direction {

@@ -52,8 +52,8 @@ struct overlap overlap_synthesise(uint64_t length, int64_t first, uint64_t hop);
 /* Returns a stage that makes each row of `count` input rows of its own: raw spectra of samples,
  * rows of spectra. */
 struct overlap overlap_sum(uint64_t count);
-/* Returns a stage of sums over channels that come least[s] to most[s] rows later; tables must
- * outlive the stage. */
+/* Returns a stage of sums over channels that come least[s] to most[s] input rows later in stream s;
+ * the tables, [streams], must outlive the stage. */
 struct overlap overlap_delays(const uint32_t *least, const uint32_t *most);
 /* Returns a stage of sums over channels that come `least` to `most` rows later in all streams; it
  * needs no tables. */
@@ -106,8 +106,11 @@ struct overlap_node {
  * count >= 1. Fails with USAGE beyond 64 bits; `rows` are then undefined. */
 status_t overlap_tree_needs(const struct overlap_node *nodes, uint32_t count, uint32_t stream,
                             struct overlap_rows *rows);
-/* Goes from rows[0], the available input, to the rows that each node can make of it, in rows
- * [count], count >= 1. Fails with USAGE beyond 64 bits; `rows` are then undefined. */
+/* Goes from the input to the ends, and computes the rows that each node can make.
+ *
+ *   rows   [count] in: rows[0], the available input; out: rows[i] that node i can make of it
+ *
+ * count >= 1. Fails with USAGE beyond 64 bits; `rows` are then undefined. */
 status_t overlap_tree_makes(const struct overlap_node *nodes, uint32_t count, uint32_t stream,
                             struct overlap_rows *rows);
 

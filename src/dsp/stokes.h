@@ -25,7 +25,7 @@
 
 /* Recognises two polarisations by their names (X and Y, MeerKAT's 0x and 0y, H and V: H counts as
  * X; R and L, RCP and LCP; in either order, upper or lower case), and sets all but the sign of V.
- * Returns 0 if they are none of these, and leaves *out unchanged. */
+ * Returns 1; 0 if they are none of these, and leaves *out unchanged. */
 int stokes_of_names(const char *a, const char *b, struct stokes *out)
     __attribute__((warn_unused_result));
 

@@ -24,7 +24,8 @@ typedef struct weights weights_t;
  * of streams); with DEVICE (memory). */
 status_t weights_create(const struct channelise_plan *work, uint32_t bank, uint64_t block_units,
                         weights_t **out);
-void weights_destroy(weights_t *weights); /* takes NULL */
+/* Frees weights; takes NULL. */
+void weights_destroy(weights_t *weights);
 SCOPED_END(weights_destroy, weights_t *)
 
 /* A block as it leaves the backend. */
@@ -81,7 +82,8 @@ typedef struct range range_t;
  * outlive it, and still has its coefficients. The caller calls range_destroy() in any case. Fails
  * with DEVICE (memory). */
 status_t range_create(const struct channelise_plan *work, range_t **out);
-void range_destroy(range_t *range); /* takes NULL */
+/* Frees the check; takes NULL. */
+void range_destroy(range_t *range);
 
 /* Sets the numbers of values of a product so far that left the range: *large, infinite or NaN;
  * *small, zero or smaller than normal floats, where the maximum of their spectrum is hardly larger.

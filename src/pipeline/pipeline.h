@@ -132,7 +132,7 @@ struct pipeline_stages {
 
 /* Starts the threads, for at most `slots` slots, 1 or more; copies *stages. When this succeeds, the
  * context is the pipeline's, whose pipeline_destroy() calls destroy(); after a failure it is still
- * the caller's. Fails with DEVICE (memory, threads). */
+ * the caller's, and *out unchanged. Fails with DEVICE (memory, threads). */
 status_t pipeline_create(uint32_t slots, const struct pipeline_stages *stages, pipeline_t **out);
 /* Returns stages->context of pipeline_create(), which stays the pipeline's. */
 void *pipeline_context(const pipeline_t *pipeline);

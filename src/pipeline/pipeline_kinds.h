@@ -27,7 +27,8 @@ struct filter_block {
  * too; threads; a kernel that does not build), and leaves *out unchanged. */
 status_t filter_chain_create(backend_t *backend, const struct filter_plan *plan, uint32_t streams,
                              uint64_t rows, filter_chain_t **out);
-void filter_chain_destroy(filter_chain_t *chain); /* takes NULL */
+/* Frees a chain; takes NULL. */
+void filter_chain_destroy(filter_chain_t *chain);
 SCOPED_END(filter_chain_destroy, filter_chain_t *)
 
 /* Creates the buffers of a block; `last`: use of the last filter's. The caller calls
@@ -36,7 +37,8 @@ status_t filter_block_create(backend_t *backend, const filter_chain_t *chain, en
                              struct filter_block *out);
 /* Returns the buffer of the last filter's rows, which stays the block's. */
 buffer_t *filter_block_last(const filter_chain_t *chain, const struct filter_block *block);
-void filter_block_free(struct filter_block *block); /* leaves {0} */
+/* Frees the buffers of a block, after waiting for all work on them; takes {0}, and leaves it. */
+void filter_block_free(struct filter_block *block);
 
 /* Filters samples block->needs[0], which are in `in`, to rows block->needs[count] of the last
  * filter. Missing samples are counted among `counted`, numbered as the archive's:

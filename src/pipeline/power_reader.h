@@ -7,9 +7,11 @@
 typedef struct power_reader power_reader_t;
 
 /* Creates the reader of a dedispersion's filterbank. The plan must outlive it. May use HDF5. Fails
- * with DATA (a file that is missing or has changed), DEVICE (memory, descriptors). */
+ * with DATA (a file that is missing or has changed), DEVICE (memory, descriptors), and leaves *out
+ * unchanged. */
 status_t power_reader_create(const struct dedisperse_plan *dedispersion, power_reader_t **out);
-void power_reader_destroy(power_reader_t *reader); /* takes NULL */
+/* Frees a reader; takes NULL. */
+void power_reader_destroy(power_reader_t *reader);
 SCOPED_END(power_reader_destroy, power_reader_t *)
 
 /* Part of a range of samples: after `lead` others, `count` samples from number `first` on. */

@@ -15,13 +15,15 @@ struct runs {
     struct run *items;
     size_t count;
 };
-void runs_free(struct runs *runs); /* leaves {0} */
+/* Frees a list of runs; takes {0}, and leaves it. */
+void runs_free(struct runs *runs);
 
 /* runs_add(): appends a run. runs_add_all(): appends all runs of `more`, which is another list.
  * Fail with DEVICE (memory), after which some of `more` may have been appended. */
 status_t runs_add(struct runs *runs, struct run run);
 status_t runs_add_all(struct runs *runs, const struct runs *more);
-/* Puts runs in ascending order; what meets becomes one, so that a sample is in one at most. */
+/* Puts runs in ascending order, in place; what meets becomes one, so that a sample is in one at
+ * most. Cannot fail. */
 void runs_join(struct runs *runs);
 /* Computes the samples of `from` that are not in `less`, both joined (runs_join()), in place of
  * what *out had, which begins as {0}; `out` is neither of them. Fails with DEVICE (memory); *out is
@@ -41,10 +43,11 @@ struct shares {
     struct share *items;
     size_t count;
 };
-void shares_free(struct shares *shares); /* leaves {0} */
+/* Frees a list of shares; takes {0}, and leaves it. */
+void shares_free(struct shares *shares);
 
-/* Appends a share: each sample of `run` has lost `lost` / LOST_WHOLE. Fails with DEVICE (memory).
- */
+/* Appends a share: each sample of `run` has lost `lost` / LOST_WHOLE. Fails with DEVICE (memory);
+ * the list is unchanged then. */
 status_t shares_add(struct shares *shares, struct run run, uint32_t lost);
 /* Unites all samples of joined `whole`, which have lost LOST_WHOLE, and those of `partly` that are
  * not among them, in place of what *out had. `work`: memory for it, begins as {0}. Fails with
@@ -79,7 +82,8 @@ status_t runs_find(const struct runs_scan *scan, uint32_t first_stream, uint32_t
  * filter. */
 typedef struct filtered filtered_t;
 
-void filtered_destroy(filtered_t *filtered); /* takes NULL */
+/* Frees the losses of filters; takes NULL. */
+void filtered_destroy(filtered_t *filtered);
 SCOPED_END(filtered_destroy, filtered_t *)
 
 /* Creates the losses of the filters, for up to `samples` input samples of a stream at a time. The

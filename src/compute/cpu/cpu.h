@@ -54,13 +54,14 @@ status_t cpu_pool(struct cpu_backend *backend, uint32_t threads, pool_t **out);
  * Returns the status of buffer_get(), which is OK for buffers of this backend. */
 status_t cpu_begin(pool_t *pool, uint64_t before, buffer_t *in, void *from, buffer_t *out,
                    void *to);
-/* Notes that this block of the pool is the last that works on a buffer. */
+/* Notes that the block of number `block` of the pool is the last that works on a buffer. */
 void cpu_buffer_mark(buffer_t *buffer, pool_t *pool, uint64_t block);
 /* Gives a block that works on two buffers to the pool; returns its number, for cpu_settle(). It is
  * copied; its context must outlive its tasks, as of pool_submit() (base/pool.h), which waits for a
  * slot. */
 uint64_t cpu_submit(pool_t *pool, const struct pool_block *block, buffer_t *in, buffer_t *out);
-/* Waits for a block; does nothing for number 0, as in a half-made stage. */
+/* Waits for the block of this number of the pool; does nothing for number 0, as in a half-made
+ * stage, when `pool` may be NULL. */
 void cpu_settle(pool_t *pool, uint64_t number);
 
 /* Returns whether samples of `count` streams are neighbours, in the order of the streams: parts at

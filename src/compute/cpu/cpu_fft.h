@@ -46,7 +46,8 @@ typedef struct cpu_fft cpu_fft_t;
  * cpu_fft_destroy() frees *out. Fails with DEVICE if this machine cannot use the wisdom, FFTW
  * cannot plan the shape, or for want of memory, and leaves *out unchanged. One thread at a time. */
 status_t cpu_fft_create(const struct cpu_fft_shape *shape, const char *wisdom, cpu_fft_t **out);
-void cpu_fft_destroy(cpu_fft_t *transform); /* takes NULL */
+/* Frees a transform; takes NULL. One thread at a time. */
+void cpu_fft_destroy(cpu_fft_t *transform);
 SCOPED_END(cpu_fft_destroy, cpu_fft_t *)
 
 /* Runs one batch, as struct cpu_fft_shape says; `in`, which is destroyed, is aligned to 64 bytes,

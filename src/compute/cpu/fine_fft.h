@@ -66,7 +66,8 @@ typedef struct fine_fft fine_fft_t;
  * *out unchanged. */
 status_t fine_fft_create(const struct cpu_kernels *kernels, struct fine_shape shape,
                          const char *wisdom, fine_fft_t **out);
-void fine_fft_destroy(fine_fft_t *fine); /* takes NULL */
+/* Frees a transform; takes NULL. */
+void fine_fft_destroy(fine_fft_t *fine);
 SCOPED_END(fine_fft_destroy, fine_fft_t *)
 
 /* Return sizes in floats. fine_fft_matrix(): of the matrix between columns and rows of one
@@ -87,7 +88,8 @@ enum { FINE_STRIP = 2 * FINE_COLUMNS };
 void fine_fft_columns(const fine_fft_t *fine, const float *columns, size_t first, float *scratch,
                       int past, float *matrix);
 
-/* Computes bins k1 + height k2 for k1 = first .. first + FINE_COLUMNS - 1.
+/* Computes bins k1 + height k2 for k1 = first .. first + FINE_COLUMNS - 1; `first` is a multiple of
+ * FINE_COLUMNS. Cannot fail.
  *
  *   matrix    aligned to 64 bytes, as is all else
  *   scratch   float [fine_fft_scratch()]

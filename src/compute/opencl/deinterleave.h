@@ -22,7 +22,8 @@ struct sample_places {
 /* Allocates places for up to `nstreams` streams. The caller calls sample_places_free() in any case.
  * Fails with DEVICE (memory, of the device too). */
 status_t sample_places_create(device_t *device, uint32_t nstreams, struct sample_places *out);
-void sample_places_free(struct sample_places *places); /* takes {0}; call it once */
+/* Frees places; takes {0}. Leaves the pointers: call it once. */
+void sample_places_free(struct sample_places *places);
 /* Uploads the offsets of `nstreams` <= places->nstreams streams if they differ from those on the
  * device: at a chunk's end, or with another group of streams. Fails with DEVICE if the device
  * refuses the work. */
@@ -53,7 +54,8 @@ uint64_t deinterleave_bytes(const struct sample_coding *coding, uint32_t nstream
  * (memory of host or device), and leaves *out unchanged. */
 status_t deinterleave_create(device_t *device, const struct sample_coding *coding,
                              uint32_t nstreams, uint64_t samples, deinterleave_t **out);
-void deinterleave_destroy(deinterleave_t *d); /* takes NULL */
+/* Frees a deinterleaver; takes NULL. */
+void deinterleave_destroy(deinterleave_t *d);
 SCOPED_END(deinterleave_destroy, deinterleave_t *)
 
 /* Samples of a block, place 0 first. */

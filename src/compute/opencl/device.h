@@ -40,7 +40,7 @@ struct kept_buffer {
 };
 
 /* Creates an empty store of programs and buffers, for device->kept: device_close() destroys it.
- * Fails with DEVICE (memory). */
+ * Fails with DEVICE (memory), and leaves *out unchanged. */
 status_t kept_create(kept_t **out);
 
 /* Returns the program that was built of this key, retained for the caller; NULL: none, or nothing
@@ -48,15 +48,15 @@ status_t kept_create(kept_t **out);
 cl_program kept_find_program(kept_t *kept, const char *key);
 
 /* Keeps a program, retained once more, and a copy of its key. Does nothing if there is no memory,
- * or if nothing is kept. */
+ * or if nothing is kept (kept NULL). */
 void kept_add_program(kept_t *kept, const char *key, cl_program program);
 
-/* Takes a buffer of exactly this use and size, which becomes the caller's; returns 0 if there is
- * none, and leaves *out unchanged. */
+/* Takes a buffer of exactly this use and size in bytes, which becomes the caller's, and returns 1;
+ * returns 0 if there is none, or nothing is kept (kept NULL), and leaves *out unchanged. */
 int kept_take_buffer(kept_t *kept, int use, uint64_t bytes, struct kept_buffer *out);
 
-/* Keeps a buffer, whose memory stays counted in device->used. Returns 0 if 64 are kept already, or
- * if nothing is kept: then it stays the caller's. */
+/* Keeps a buffer, whose memory stays counted in device->used, and returns 1. Returns 0 if 64 are
+ * kept already, or nothing is kept (kept NULL): then it stays the caller's. */
 int kept_put_buffer(kept_t *kept, const struct kept_buffer *buffer);
 
 enum { DEVICE_TEXT = 160, SIGNALS_KEPT = 4 };
@@ -110,7 +110,8 @@ status_t device_choose(const char *wanted, uint32_t local_rank, uint32_t local_s
  * leaves *out unchanged. All that was made on a device is freed before device_close(). */
 status_t device_open(const struct device_info *info, uint64_t memory, uint32_t sharers,
                      device_t **out);
-void device_close(device_t *device); /* takes NULL */
+/* Ends the queues when their work is done, and frees a device and what it keeps; takes NULL. */
+void device_close(device_t *device);
 SCOPED_END(device_close, device_t *)
 
 /* Makes a queue with these properties of OpenCL, which clReleaseCommandQueue() frees. Fails with

@@ -26,7 +26,7 @@ enum fft_kind fft_settle(enum fft_kind wanted, uint32_t length);
  * host or device, the library), and leaves *out unchanged. */
 status_t fft_create(device_t *device, enum fft_kind kind, uint32_t length, uint64_t most,
                     fft_t **out);
-/* Waits for the queue of computations. Takes NULL. */
+/* Frees transforms, after waiting for the queue of computations. Takes NULL. */
 void fft_destroy(fft_t *fft);
 SCOPED_END(fft_destroy, fft_t *)
 

@@ -24,7 +24,8 @@ uint32_t beam_copied(const struct between_spec *spec, uint32_t beam);
 /* Copies a spec with its gains, weights and factors; beam_spec_free() frees these, also after a
  * failure. `out` is not `spec`. Fails with DEVICE (memory). */
 status_t beam_spec_copy(const struct between_spec *spec, struct between_spec *out);
-void beam_spec_free(struct between_spec *spec); /* takes {0}; call it once */
+/* Frees the gains, weights and factors of a copy; takes {0}. Leaves the pointers: call it once. */
+void beam_spec_free(struct between_spec *spec);
 /* Returns the bytes that beam_spec_copy() takes for the gains, weights and factors of a spec. */
 uint64_t beam_spec_bytes(const struct between_spec *spec);
 

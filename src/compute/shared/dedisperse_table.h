@@ -18,7 +18,8 @@ struct dedisperse_table {
 /* Creates the table of a problem; dedisperse_table_free() frees it, and takes {0}. Fails with
  * DEVICE (memory), and leaves *out as it was. */
 status_t dedisperse_table_create(const struct dedisperse_spec *spec, struct dedisperse_table *out);
-void dedisperse_table_free(struct dedisperse_table *table); /* leaves {0} */
+/* Frees a table; takes {0}, and leaves it. */
+void dedisperse_table_free(struct dedisperse_table *table);
 
 /* Returns out[dm][t] of dedisperse_run(), added up channel by channel in double; `in` is the first
  * byte of the input buffer, `dm` and `t` count from 0. */

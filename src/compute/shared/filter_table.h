@@ -16,8 +16,9 @@ uint32_t filter_table_of(const struct filter_spec *spec, uint32_t stream);
  *   place  [length] place of each frequency in its response; NULL: in the order of the FFT
  *   out    float [responses][length][2] (re, im); free() returns it
  *
- * `length` is at least T. spec->threads threads make responses side by side. Not for several
- * threads at once. Fails with DEVICE (memory, FFTW cannot plan it), and leaves *out unchanged. */
+ * `length` is at least T. Of at least spec->threads responses, as many threads make them side by
+ * side; fewer are made one after the other. Not for several threads at once. Fails with DEVICE
+ * (memory, FFTW cannot plan it), and leaves *out unchanged. */
 status_t filter_table_create(const struct filter_spec *spec, uint32_t length, const uint32_t *place,
                              float (**out)[2]);
 

@@ -16,8 +16,8 @@ struct quantise {
  *
  *   in     float [streams][stride][parts], volts; stride >= rows
  *   out    int8, int16 or float [rows][streams][parts]: volts / scale, in double, rounded to the
- *          nearest whole number, halves to the even one, and clipped to the range of the bits
- *          (-128 .. 127); of 32 bits the nearest float
+ *          nearest whole number, halves to the even one, and clipped to the range of the bits (of
+ *          8: -128 .. 127); of 32 bits the nearest float
  *
  * Returns how many numbers were clipped, including NaN (which becomes the minimum); with 32 bits,
  * how many are not finite. Pure; every machine gives the same bytes. */

@@ -29,8 +29,8 @@ struct sample_input {
 
 /* Sets `volts` to the real and imaginary part (0 of real samples) of sample n of a stream, in units
  * of what is stored: coefficients and responses contain the archive's scale. `in`: the buffer's
- * first byte, here and below. Returns 1; 0 for a missing sample (NaN, infinite, the missing value),
- * which gives 0. */
+ * first byte; sample 0 is at the stream's offsets of `input`. Returns 1; 0 for a missing sample
+ * (NaN, infinite, the missing value), which gives 0. */
 int sample_volts(const struct sample_coding *coding, const char *in,
                  const struct sample_input *input, uint32_t stream, size_t n, double volts[2]);
 

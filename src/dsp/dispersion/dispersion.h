@@ -14,7 +14,7 @@ extern const double dispersion_default_constant;
 
 /* Reads "tempo" (1 / 2.41e-4), "handbook" (4148.808: Lorimer and Kramer 2004), "sigproc"
  * (4148.741601), "codata" (4148.8064239: Kulkarni 2020), or a positive number, in s MHz^2 pc^-1
- * cm^3. Returns 0 when the text is none of them; *out is then undefined. */
+ * cm^3, into *out. Returns 1; 0 when the text is none of them: *out is then undefined. */
 int dispersion_constant(const char *text, double *out) __attribute__((warn_unused_result));
 /* Returns `constant` itself, in s MHz^2 pc^-1 cm^3, if it is above 0, else
  * dispersion_default_constant. */

@@ -21,7 +21,8 @@ struct energy {
  * too. Fails with DEVICE (memory). */
 status_t energy_create(const double *coeff, uint64_t count, uint32_t parts, int is_reversed,
                        struct energy *out);
-void energy_free(struct energy *energy); /* leaves {0} */
+/* Frees the sums, and leaves {0}. */
+void energy_free(struct energy *energy);
 
 /* Returns the share of the energy, in 1 / ENERGY_WHOLE, of coefficients number first .. end - 1,
  * from 0 on. Numbers below 0 or beyond the last add nothing. */

@@ -50,8 +50,9 @@ status_t filter_report_oversampled(const double *coeff, uint32_t taps,
 status_t filter_report_aliasing(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum,
                                 double rate, double *alias_db);
 
-/* Returns |H(f)| at any one f (channel spacings), by the plain sum, for tests and for exact values.
- * `coeff` is double [taps][samples_per_spectrum]. */
+/* Returns |H(f)|, a gain of voltage that is not relative to |H(0)|, at any one f (channel
+ * spacings), by the plain sum, for tests and for exact values. `coeff` is double
+ * [taps][samples_per_spectrum]. */
 double filter_response(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum, double f);
 
 #endif

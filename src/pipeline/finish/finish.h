@@ -46,8 +46,8 @@ struct combine {
 
 /* Return the lines of an antenna in each coarse channel: combine_sums() of an input row,
  * combine_ifs() of an output row. */
-uint32_t combine_sums(const struct combine *combine); /* lines that come in, of an antenna */
-uint32_t combine_ifs(const struct combine *combine);  /* lines that leave, of an antenna */
+uint32_t combine_sums(const struct combine *combine);
+uint32_t combine_ifs(const struct combine *combine);
 /* Return the lines, of nchannels numbers each, of a whole row: combine_lines_in() of an input row,
  * combine_lines_out() of an output row. */
 size_t combine_lines_in(const struct combine *combine);
@@ -129,7 +129,8 @@ status_t finish_pool(const struct channelise_plan *work, pool_t **out);
  * with DATA if a product that is judged is unreadable; with DEVICE (memory, descriptors). */
 status_t finish_create(const struct channelise_plan *work, uint32_t i, uint64_t rows, pool_t *pool,
                        finish_t **out);
-void finish_destroy(finish_t *finish); /* takes NULL */
+/* Frees the steps of a product; takes NULL. */
+void finish_destroy(finish_t *finish);
 SCOPED_END(finish_destroy, finish_t *)
 
 /* Converts the rows of the backend to those of the product, in *rows: some in place, others into

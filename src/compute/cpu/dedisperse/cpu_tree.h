@@ -25,7 +25,8 @@ typedef struct cpu_tree cpu_tree_t;
 status_t cpu_tree_create(const struct dedisperse_table *table, enum series_format format,
                          const struct dedisperse_shape *shape, const struct strip_kernels *kernels,
                          cpu_tree_t **out);
-void cpu_tree_destroy(cpu_tree_t *tree); /* takes NULL */
+/* Frees a tree; takes NULL. */
+void cpu_tree_destroy(cpu_tree_t *tree);
 SCOPED_END(cpu_tree_destroy, cpu_tree_t *)
 
 /* cpu_tree_tiles(): returns the number of tiles of DMs. cpu_tree_piece(): returns the output

@@ -16,7 +16,8 @@ typedef struct overlap_save overlap_save_t;
  * CONVOLUTION_LEAST to CONVOLUTION_MOST; with DEVICE (memory, FFTW). */
 status_t overlap_save_create(const struct filter_spec *spec, const struct filter_reader *reader,
                              overlap_save_t **out);
-void overlap_save_destroy(overlap_save_t *overlap_save); /* takes NULL */
+/* Frees a filter; takes NULL. */
+void overlap_save_destroy(overlap_save_t *overlap_save);
 SCOPED_END(overlap_save_destroy, overlap_save_t *)
 /* Returns the bytes of memory that a filter of this spec takes, also while it is made. */
 uint64_t overlap_save_bytes(const struct filter_spec *spec);

@@ -26,7 +26,8 @@ struct ppf_fir_strips {
  * copied in the order in which they are loaded. Fails with DEVICE (memory). */
 status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channelise_spec *spec,
                         size_t rows, struct ppf_fir_strips strips, ppf_fir_t **out);
-void ppf_fir_destroy(ppf_fir_t *filter); /* takes NULL */
+/* Frees a filter; takes NULL. */
+void ppf_fir_destroy(ppf_fir_t *filter);
 SCOPED_END(ppf_fir_destroy, ppf_fir_t *)
 
 /* Returns the bytes that the coefficients of a filter of this spec take, with gaps. */

@@ -10,7 +10,8 @@ typedef struct sums sums_t;
 /* Creates the sums of output number `output`, from 0, for blocks as the spec says. Fails with
  * DEVICE (memory), and leaves *out unchanged. */
 status_t sums_create(const struct channelise_spec *spec, uint32_t output, sums_t **out);
-void sums_destroy(sums_t *sums); /* takes NULL */
+/* Frees sums; takes NULL. */
+void sums_destroy(sums_t *sums);
 SCOPED_END(sums_destroy, sums_t *)
 
 /* Returns the maximum number of grains, in dumps of `integrate` spectra, of a block of `spectra`
@@ -23,9 +24,9 @@ uint64_t sums_grains(uint64_t spectra, uint64_t integrate);
  * summed in their rows. */
 uint64_t grain_index(uint64_t first, uint64_t at, uint64_t integrate);
 
-/* Returns, in a block that began with spectrum `first`, 1 if the power of spectrum `number` begins
- * a grain (number *grain of the block), 0 if it goes to the grain of the spectrum before, and
- * *grain is unchanged. */
+/* Returns, in a block that began with spectrum `first` of the observation, 1 if the power of
+ * spectrum `number` begins a grain, and sets *grain to that grain's number in the block, from 0.
+ * Returns 0 if it goes to the grain of the spectrum before, and leaves *grain unchanged. */
 int sums_begins(const sums_t *sums, uint64_t first, uint64_t number, size_t *grain);
 
 /* Returns whether `integrate` divides GRAIN and all spectra of dump number `dump` are in the block,

@@ -46,7 +46,8 @@ status_t tree_tables_create(const struct dedisperse_shape_problem *problem,
                             const struct dedisperse_shape *shape,
                             const struct dedisperse_shape_spans *spans, uint64_t local,
                             uint32_t every, struct tree_tables *out);
-void tree_tables_free(struct tree_tables *tables); /* leaves {0} */
+/* Frees tables; takes {0}, and leaves it. */
+void tree_tables_free(struct tree_tables *tables);
 
 /* Returns the bytes of local memory that a group takes: `memory`, and two blocks of tables. */
 uint64_t tree_tables_local_bytes(const struct tree_tables *tables);

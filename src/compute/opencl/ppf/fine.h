@@ -50,7 +50,8 @@ typedef struct fine fine_t;
  * unchanged. */
 status_t fine_create(device_t *device, const struct channelise_spec *spec, int mode,
                      const struct channelise_shape *shape, uint64_t piece, fine_t **out);
-void fine_destroy(fine_t *fine); /* takes NULL */
+/* Frees kernels, tables and workspace; takes NULL. */
+void fine_destroy(fine_t *fine);
 SCOPED_END(fine_destroy, fine_t *)
 
 struct fine_block {
