@@ -46,7 +46,8 @@ INLINE struct lanes_pair side_turn_up(struct lanes_pair a, struct lanes_pair b)
     return (struct lanes_pair){a.re - b.im, a.im + b.re};
 }
 
-/* Computes bins 0 to 3 of four numbers, forward and unscaled, as all here. */
+/* Computes bins out[k] = sum_n x[n] exp(-2 pi i n k / 4) of x[0 .. 3], in each lane. `out` may be
+ * `x`. */
 INLINE void side_four(const struct lanes_pair *x, struct lanes_pair out[4])
 {
     struct lanes_pair a = side_add(x[0], x[2]);
@@ -59,8 +60,8 @@ INLINE void side_four(const struct lanes_pair *x, struct lanes_pair out[4])
     out[3] = side_turn_up(b, d);
 }
 
-/* Computes bins 0 to 7 of eight numbers: even bins are those of sums of points four apart, odd bins
- * those of rotated differences. */
+/* Computes bins out[k] = sum_n x[n] exp(-2 pi i n k / 8) of eight numbers, in each lane: even bins
+ * are those of sums of points four apart, odd bins those of rotated differences. */
 INLINE void side_eight(const struct lanes_pair x[8], struct lanes_pair out[8])
 {
     const float half = 0.70710678118654752440F;
@@ -85,7 +86,7 @@ INLINE void side_eight(const struct lanes_pair x[8], struct lanes_pair out[8])
     }
 }
 
-/* Transforms the first `radix` numbers, 4 or 8. */
+/* Transforms the first `radix` numbers, 4 or 8, to as many bins, by side_four() or side_eight(). */
 INLINE void side_transform(const struct lanes_pair x[8], const int radix, struct lanes_pair out[8])
 {
     if (radix == 8) {

@@ -45,10 +45,11 @@ SCOPED_CALLS(dual_free, struct dual, free(at->coeff))
  * solve: some 250 taps of both filters together. A failure leaves *out unchanged. */
 status_t dual_create(const struct dual_bank *bank, uint32_t taps, struct dual *out);
 
-/* Computes the dual of the fewest taps whose error is at most `error_db` (negative); free() returns
- * out->coeff. If `most` taps (at least 1) do not suffice, computes the dual of `most` taps, which
- * is no failure: out->error_db reports it. Fails with DEVICE (memory); with USAGE as dual_create()
- * (a prototype that is zero or not finite, too many equations), and leaves *out unchanged. */
+/* Computes the dual of few taps whose error is at most `error_db` (negative): the fewest by an
+ * estimate from some of the systems, more if these do not suffice. free() returns out->coeff. If
+ * `most` taps (at least 1) do not suffice, computes the dual of `most` taps, which is no failure:
+ * out->error_db reports it. Fails with DEVICE (memory); with USAGE as dual_create() (a prototype
+ * that is zero or not finite, too many equations), and leaves *out unchanged. */
 status_t dual_design(const struct dual_bank *bank, double error_db, uint32_t most,
                      struct dual *out);
 

@@ -37,7 +37,8 @@ INLINE void hop_sum_taps(const float *window, size_t window_stride, const float 
     }
 }
 
-/* Sums any number of taps likewise. Adds the sums of every FIR_PIECE taps in double. */
+/* Sums all h->taps taps as hop_sum_taps(), at strides of h->window_stride and h->samples floats.
+ * Adds the sums of every FIR_PIECE taps in double. */
 INLINE void hop_sum(const float *window, const struct fir_hops *h, const float *coeff,
                     const int count, const int parts, lanes_t *sum)
 {
@@ -67,8 +68,9 @@ static inline void hop_store(const struct fir_hops *h, lanes_t *sum, float sign,
     }
 }
 
-/* Filters blocks from .. end - 1 of a spectrum, whose columns are all on one side of its
- * beginning. */
+/* Filters blocks from .. end - 1 of a spectrum, whose columns are all on one side of its beginning.
+ * `window`, `coeff` and `out` are floats from block 0 and tap 0 on; pairs are times `sign`, 1 or
+ * -1. */
 INLINE void hop_blocks(const struct fir_hops *h, const float *window, const float *coeff,
                        size_t from, size_t end, float sign, const int parts, float *out)
 {
@@ -86,8 +88,10 @@ INLINE void hop_blocks(const struct fir_hops *h, const float *window, const floa
     }
 }
 
-/* Filters the block in which a spectrum begins, `lanes` columns after the block's first: both ways,
- * each for its columns. */
+/* Filters the block in which a spectrum begins, `lanes` columns after the block's first, into `out`
+ * [LANES][parts]; pairs are times `sign`, 1 or -1. The first `lanes` columns are of `before` and
+ * `coeff_before`, the others of `behind` and `coeff_behind`, floats from this block and tap 0 on.
+ */
 INLINE void hop_border(const struct fir_hops *h, const float *before, const float *coeff_before,
                        const float *behind, const float *coeff_behind, int32_t lanes, float sign,
                        const int parts, float *out)
@@ -104,8 +108,7 @@ INLINE void hop_border(const struct fir_hops *h, const float *before, const floa
     hop_store(h, first, sign, parts, out);
 }
 
-/* Filters as struct fir_hops says; `parts` is 2 if numbers are complex, else 1. hops_real() and
- * hops_pairs() are the members of struct cpu_kernels. */
+/* Filters as struct fir_hops says; `parts` is 2 if numbers are complex, else 1. */
 INLINE void hops(const struct fir_hops *h, const int parts)
 {
     const size_t width = LANES * (size_t)parts;
@@ -142,11 +145,13 @@ INLINE void hops(const struct fir_hops *h, const int parts)
     }
 }
 
+/* Filters real samples, as struct fir_hops says. */
 static void hops_real(const struct fir_hops *hops_of)
 {
     hops(hops_of, 1);
 }
 
+/* Filters complex samples, as struct fir_hops says. */
 static void hops_pairs(const struct fir_hops *hops_of)
 {
     hops(hops_of, 2);

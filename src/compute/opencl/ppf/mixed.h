@@ -36,9 +36,10 @@ shape_number_t mixed_number;
 int mixed_filters_neighbours(const struct channelise_spec *spec, int mode,
                              const struct channelise_shape *shape);
 
-/* Appends " -DIN_PLACE=1 -DSTEP=105 ...". `factors` is the number of pairs (re, im) before
- * mixed_order() in the table `twiddles`. Reads the spec's coefficients, if there are any, for their
- * symmetries. A failure is kept in out->status. */
+/* Appends the options of kernels/mixed/mixed_stages.cl for a shape, " -DIN_PLACE=1 -DSTEP=105 ...".
+ * `mode`: enum fused_mode. `factors` is the number of pairs (re, im) before mixed_order() in the
+ * table `twiddles`. Reads the spec's coefficients, if there are any, for their symmetries. A
+ * failure is kept in out->status. */
 void mixed_options(const struct channelise_spec *spec, int mode,
                    const struct channelise_shape *shape, const struct device_info *device,
                    size_t factors, struct text *out);
