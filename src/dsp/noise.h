@@ -22,7 +22,8 @@ typedef struct noise noise_t;
 status_t noise_create(noise_t **out);
 void noise_destroy(noise_t *noise);
 
-/* Returns the key of the stream with these four numbers, any ones; noise_fill() takes it. */
+/* Returns the key of the stream that these four numbers name, for noise_fill(); any numbers will
+ * do. */
 struct noise_key noise_key(uint64_t seed, enum noise_source source, uint32_t antenna,
                            uint32_t chan);
 

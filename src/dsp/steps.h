@@ -96,7 +96,8 @@ struct steps_rows {
 };
 
 /* Quantises work->rows into work->out. Adds the numbers that were clipped at the lower and at the
- * upper end to low and high of their line. Cannot fail; any number of threads, on rows apart. */
+ * upper end to low and high of their line, which no other thread may change meanwhile. Cannot fail.
+ */
 void steps_store(const struct steps_rows *work);
 
 /* Returns the stored number q at place `at`, from 0, of a row of form.bits each; of spectra line i

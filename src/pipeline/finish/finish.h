@@ -68,7 +68,8 @@ struct combine_piece {
 };
 /* Combines a piece of a row: row of->row of `in` becomes row of->row of `out`, which may be `in`.
  * Returns how many lines of the output became NaN by weights alone. Cannot fail. Threads may
- * combine pieces that do not overlap.
+ * combine different pieces at a time, unless `out` is `in` and rows become shorter: then rows come
+ * in order.
  *
  *   in        float [rows][combine_lines_in()][nchannels]
  *   lost      NULL: nothing is lost
