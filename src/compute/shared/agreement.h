@@ -71,7 +71,8 @@ void agreement_sums(struct agreement *agreement, const float *found, const float
 /* Returns the rms of all errors, relative to that of all numbers; 0 without errors. */
 double agreement_rms(const struct agreement *agreement);
 
-/* Returns the worst error of all, in the unit of struct agreement's `worst`; it may be infinite. */
+/* Returns the worst error of all, in units of its spectrum's rms + max|Y| / 10 (struct agreement's
+ * `worst`); it may be infinite. */
 double agreement_worst(const struct agreement *agreement);
 
 /* agreement_most_rms(): returns the limit of agreement_rms(). agreement_most_worst(): returns the

@@ -82,8 +82,8 @@ uint32_t dispersion_delay(const struct dispersion *delays, uint32_t dm, uint32_t
 void dispersion_free(struct dispersion *delays);
 
 /* Makes a list of DMs in pc cm^-3: start + i * step, i < count. The caller frees *out by free().
- * Fails with USAGE (start < 0; step <= 0 with count > 1; either is not finite), DEVICE (memory),
- * and leaves *out unchanged. */
+ * Fails with USAGE (a start below 0 or not finite; with count > 1 a step that is not above 0 or not
+ * finite), DEVICE (memory), and leaves *out unchanged. */
 status_t dispersion_linear(double start, double step, uint32_t count, double **out);
 
 /* Makes a list of DMs in pc cm^-3, from start up to the first one that is not below `end`, so far

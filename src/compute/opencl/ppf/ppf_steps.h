@@ -122,8 +122,8 @@ int fused_takes_fours(const struct channelise_spec *spec, int mode,
 
 /* fused_twiddle_count(): returns the number of pairs (re, im) in the kernel's table `twiddles`.
  * fused_twiddles() writes the table, float [count][2]. For shapes of mixed.h the uint32 of
- * mixed_order() follow the factors, two in a pair: of an odd number the last half of the table
- * keeps its content, so the caller zeroes it before. */
+ * mixed_order() follow the factors, two in a pair. If they are of an odd number, the last float of
+ * the table is not written, so the caller zeroes it before. */
 size_t fused_twiddle_count(const struct channelise_spec *spec,
                            const struct channelise_shape *shape);
 void fused_twiddles(const struct channelise_spec *spec, const struct channelise_shape *shape,
