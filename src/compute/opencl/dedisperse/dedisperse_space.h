@@ -8,7 +8,7 @@
  * *why, a constant text, "out of memory" among them (report_cause() is cleared). For a tree, only
  * some tiles of DMs are examined: tree_tables_create() may find that others do not fit. *cost:
  * seconds by a model, for comparison only; INFINITY if it does not fit. *known: {0}, or spans of an
- * earlier shape for the same problem; becomes those of a shape that fits. */
+ * earlier shape for the same problem; becomes those of this shape if it fits, else one of both. */
 int dedisperse_space_fits(const struct dedisperse_shape_problem *problem,
                           const struct device_info *device, const struct dedisperse_shape *shape,
                           struct dedisperse_shape_spans *known, double *cost, const char **why);
