@@ -33,7 +33,8 @@ struct time_axis axes_time(double sample_rate_hz, uint64_t first_sample,
                            uint64_t integrate);
 
 /* Returns the sky frequency, in Hz, of the centre of channel k, 0 .. `channels` - 1, of a coarse
- * channel with centre centre_hz. Complex samples: channel channels / 2 is at centre_hz in ascending
+ * channel with centre centre_hz. Channels of complex samples are rate / channels apart, of real
+ * ones rate / (2 channels). Complex samples: channel channels / 2 is at centre_hz in ascending
  * order, channel 0 in FFT order, whose upper half is below it. Real samples: channel 0 is at
  * centre_hz - rate / 4, and channels ascend; in FFT order with `sideband` -1 (inverted) channel 0
  * is at centre_hz + rate / 4, and channels descend. Otherwise `sideband` is ignored. */
