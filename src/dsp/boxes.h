@@ -38,9 +38,9 @@ struct peak {
 };
 
 /* Returns the distance between the beginnings of boxes of one width, in times, counted from the
- * series' first: a quarter of the width, at most PEAK_CELL. The best of all widths keeps at least
- * 0.84 of a burst's S/N, the same as boxes that begin at every time would: the largest loss is that
- * of a burst of sqrt(2) widths. */
+ * series' first: a quarter of the width, 1 at least and PEAK_CELL at most. The best of all widths
+ * keeps at least 0.84 of a burst's S/N, the same as boxes that begin at every time would: the
+ * largest loss is that of a burst of sqrt(2) widths. */
 uint32_t boxes_step(uint32_t width);
 
 /* Returns the S/N that a box of a power of two times must exceed to be refined: 0.84 of the
