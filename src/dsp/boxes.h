@@ -63,7 +63,8 @@ struct boxes_block {
     uint64_t noise_first, noise_end; /* its noise is that of noise_first .. noise_end - 1 */
 };
 /* Returns the block that contains time number `time` of the series, below boxes->outputs. The noise
- * of a short last block begins earlier than the block, so that it has the times of a whole one. */
+ * of a short last block begins earlier than the block, so that it has the times of a whole one, or
+ * those of the whole series if that is shorter. */
 struct boxes_block boxes_block_at(const struct boxes *boxes, uint64_t time);
 
 /* boxes_need_from(): returns the first time that the blocks of times first .. end - 1 need for
