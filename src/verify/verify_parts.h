@@ -110,6 +110,10 @@ status_t verify_pick(struct verify *verify, uint64_t total, uint64_t together,
 status_t verify_overrides(const struct verify *verify, const char *const *before,
                           const char *const *after, const char ***out, uint32_t *count);
 
+/* Adds to the message of a failure, if its cause is a file that is not there, the key of the job
+ * that names it. Returns `st`. */
+status_t verify_say_moved(status_t st, const char *key);
+
 /* If a plan failed with USAGE, forgets the failure, doubles verify->job->memory and returns 1: the
  * caller repeats the plan. (A product does not say how much memory its run had.) Returns 0 for
  * other statuses, if the user has given the memory, or if it would exceed 1 TiB. */

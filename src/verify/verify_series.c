@@ -64,7 +64,8 @@ static status_t series_make_plan(struct verify *verify, struct series *series)
                              .chunk_spectra = min_u64(product->rows, max_u64(CHUNK_ADDS / adds, 1)),
                              .streams = (uint32_t)product->frequencies,
                              .group_streams = (uint32_t)min_u64(product->frequencies, CHUNK_TIMES)};
-    TRY_OUT(fbh5_open(job_filterbank(verify->job, 0), FBH5_BAND, &series->fbh5));
+    TRY_OUT(verify_say_moved(fbh5_open(job_filterbank(verify->job, 0), FBH5_BAND, &series->fbh5),
+                             verify->job->nproducts > 0 ? "products.0.file" : "input.files"));
     do {
         st = dedisperse_plan_create(verify->job, 0, series->fbh5, BACKEND_REFERENCE, 1, &small,
                                     &series->plan);

@@ -111,6 +111,10 @@ ok $bad "only a .part"
 
 # --- what may differ: where the archive lies
 mkdir moved && mv volts.h5 moved/other.h5 && mv power.h5 moved
+errs 4 'volts\.h5: No such file or directory \(if it was moved: --set input\.files=PATH\)$' "$voltmill" verify moved/power.h5
+ok $bad "an archive that was moved: the key that names it"
+errs 4 'power\.h5: No such file or directory \(if it was moved: --set products\.0\.file=PATH\)$' "$voltmill" verify series.h5
+ok $bad "a filterbank that was moved"
 runs "the archive under another name" "$voltmill" verify --set input.files=moved/other.h5 moved/power.h5
 runs "the filterbank under another name" "$voltmill" verify --set products.0.file=moved/power.h5 series.h5
 plan
