@@ -294,9 +294,18 @@ static void json_bank(struct json *json, const struct product *product,
 void json_product(struct json *json, const struct product *product,
                   const struct product_weights *weights)
 {
+    static const char *const compressions[] = {COMPRESSION_NAMES};
+    const enum compression how = product->compression;
+    struct chunk_filters filters = {.items = {{.nvalues = 0}}};
+    codec_filters(how, 1, &filters); /* shuffle and then one with a level, or none with any */
     json_text(json, "product", product_name(product->kind));
     json_text(json, "file", product->path);
     json_u64(json, "bytes", product->place.file_bytes);
+    json_text(json, "compression", compressions[how]);
+    json_f64(json, "compression_level",
+             how == COMPRESSION_DEFLATE || how == COMPRESSION_ZSTD
+                 ? (double)filters.items[1].values[0]
+                 : NAN);
     json_i64(json, "format_version", product->origin.version_of_format);
     if (product->series) {
         json_series(json, product);

@@ -83,10 +83,10 @@ same "the files are as long as planned" "$(stat -c %s new/s.h5 new/p.h5 d.h5 | p
 json "plan of what is there" 'j["complete"] == ["new/s.h5", "new/p.h5", "d.h5"] and j["files_to_write"] == []' "$voltmill" plan --json job.yaml
 
 json "info of power" 'j["kind"] == "product" and j["product"] == "power" and j["rows"] == 74 and j["basis"] == "circular" and j["pol_type"] == "AABB" and j["feed"] is None and
-    j["ra_deg"] == 83.63321 and j["integrate"] == 5 and near(j["time_step_s"], 8e-5) and j["telescope"] == "T\ufffd\ufffdl"' \
+    j["ra_deg"] == 83.63321 and j["compression"] == "none" and j["compression_level"] is None and j["integrate"] == 5 and near(j["time_step_s"], 8e-5) and j["telescope"] == "T\ufffd\ufffdl"' \
     "$voltmill" info --json new/p.h5
 "$voltmill" run --set input.files=long.h5 --set 'dedisperse={dm: [0, 1e-4], search: {file: found.h5, widths: 2}}' >output 2>&1 || note <output
-json "info of a search" 'j["product"] == "candidates" and j["dms"] == 2 and j["times"] == 10 and j["cells"] == 0' "$voltmill" info --json found.h5
+json "info of a search" 'j["product"] == "candidates" and j["compression"] == "deflate" and j["compression_level"] == 1 and j["dms"] == 2 and j["times"] == 10 and j["cells"] == 0' "$voltmill" info --json found.h5
 json "info of series" 'j["product"] == "dedispersed" and j["dm_pc_cm3"] == [0, 0.001, 0.002] and j["basis"] is None' "$voltmill" info --json d.h5
 json "status" 'j == {"file": "new/p.h5", "state": "complete", "rows": 74, "bytes": '"$(stat -c %s new/p.h5)"', "crcs": j["crcs"],
     "rows_of_a_crc": j["rows_of_a_crc"]} and j["crcs"] > 0' "$voltmill" status --json new/p.h5
