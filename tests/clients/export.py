@@ -214,6 +214,34 @@ def large():
     same(found[:, 0], data.sum(axis=1, dtype="u2")[:, ::-1], "their sum")
 
 
+def doubles():
+    """Numbers of 64 bits that 32-bit floats hold, and one that they do not."""
+    data = noise("f4").astype("f8")
+    data[7, 0, 3], data[8, 0, 4] = np.inf, 3.4e38
+    _, found, _ = export("doubles.fil", filterbank("doubles", data))
+    same(found, data.astype("f4"), "64 bits: the nearest floats")
+    data[9, 0, 5] = 1e39
+    said = voltmill("export", "--format", "fil", "-o", scratch("far.fil"), filterbank("far", data), status=4)
+    ok("far.h5: /data contains 1e+39, beyond 32-bit floats" in said, "and what is beyond them is an error", said)
+
+
+def turns():
+    """A right ascension that rounds to 24 hours."""
+    path = filterbank("turns", noise("f4"), attributes={"src_raj": 24 - 1e-12, "src_dej": -59 / 3600 - 0.99999999999 / 3600})
+    header, _, _ = export("turns.fil", path)
+    same((header["src_raj"], header["src_dej"]), (0, -100), "24 hours are 0 in SIGPROC, 60 seconds a minute")
+    voltmill("export", "--format", "psrfits", "-o", scratch("turns.fits"), path)
+    with open(scratch("turns.fits"), "rb") as file:
+        head = file.read(2880 * 4).decode("latin-1")
+    ok("'00:00:00.0000'" in head and "'-00:01:00.0000'" in head, "and in PSRFITS", head)
+    path, _ = dedispersed("turned", [0])
+    with h5py.File(path, "r+") as file:
+        file.attrs.update({"ra_deg": 360 - 1e-10, "dec_deg": 90 - 1e-10})
+    voltmill("export", "--format", "dat", "--dm", "0", "-o", "turned", path)
+    inf, _ = read_inf(scratch("turned_DM0.00.inf"))
+    same([inf[key] for key in INF_KEYS[4:6]], ["00:00:00.0000", "90:00:00.0000"], "and in PRESTO's .inf")
+
+
 def ours():
     """A product of `run`."""
     volts = random.normal(scale=20, size=(6000, 2, 2, 2))
@@ -437,7 +465,7 @@ def others():
 
 
 def main():
-    for part in (as_stored, storage, ifs, bits, tolerant, large, ours, askap, presto, tim, gaps,
+    for part in (as_stored, storage, ifs, bits, tolerant, large, doubles, turns, ours, askap, presto, tim, gaps,
                  references, pulse, poor_series, others):
         try:
             part()

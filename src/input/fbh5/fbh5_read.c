@@ -236,7 +236,7 @@ static status_t fbh5_read_selected(fbh5_reader_t *reader, const struct fbh5_bloc
 }
 
 /* Doubles become floats, rows of whole chunks at a time: filters that HDF5 lacks are undone only
- * where numbers keep their type. */
+ * where numbers keep their type. Finite ones that would become infinite fail with DATA. */
 static status_t fbh5_read_doubles(fbh5_reader_t *reader, const struct fbh5_block *block, float *out)
 {
     SCOPED(free_at) double *numbers = NULL;
@@ -249,7 +249,9 @@ static status_t fbh5_read_doubles(fbh5_reader_t *reader, const struct fbh5_block
         part.rows = min_u64(left, most - part.row % most);
         TRY(fbh5_read_selected(reader, &part, H5T_NATIVE_DOUBLE, numbers));
         for (uint64_t i = 0; i < part.rows * width; i++) {
-            *out++ = (float)numbers[i];
+            *out = (float)numbers[i];
+            REQUIRE(!isinf(*out++) || isinf(numbers[i]), STATUS_DATA,
+                    "%s: /data contains %g, beyond 32-bit floats", reader->fbh5->path, numbers[i]);
         }
     }
     return STATUS_OK;

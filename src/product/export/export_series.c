@@ -29,9 +29,9 @@ static void presto_put(struct text *out, const char *key, const char *format, ..
     text_add(out, " %-39s=  %s\n", key, shown);
 }
 
-static void presto_put_sixtieths(struct text *out, const char *key, double value)
+static void presto_put_sixtieths(struct text *out, const char *key, double value, double turn)
 {
-    struct sixtieths parts = sixtieths_of(value, 1e4);
+    struct sixtieths parts = sixtieths_of(value, turn, 1e4);
     presto_put(out, key, "%s%02u:%02u:%07.4f", parts.is_negative ? "-" : "", parts.whole,
                parts.minutes, parts.seconds);
 }
@@ -75,8 +75,8 @@ static void presto_put_where(const struct series *series, uint64_t dm, struct te
     presto_put(out, "Telescope used", "%s", presto_or_unknown(series->telescope));
     presto_put(out, "Instrument used", "Unknown");
     presto_put(out, "Object being observed", "%s", presto_or_unknown(header->source));
-    presto_put_sixtieths(out, "J2000 Right Ascension (hh:mm:ss.ssss)", header->raj_hours);
-    presto_put_sixtieths(out, "J2000 Declination     (dd:mm:ss.ssss)", header->dej_degrees);
+    presto_put_sixtieths(out, "J2000 Right Ascension (hh:mm:ss.ssss)", header->raj_hours, 24);
+    presto_put_sixtieths(out, "J2000 Declination     (dd:mm:ss.ssss)", header->dej_degrees, 360);
     presto_put(out, "Data observed by", "Unknown");
     presto_put(out, "Epoch of observation (MJD)", "%s",
                is_known ? utc_mjd_text(start) : "0.000000000000000");

@@ -72,7 +72,7 @@ static void head_end(struct text *out)
 /* "hh:mm:ss.ssss", or with a sign. */
 static void head_sixtieths(double value, int has_sign, char out[32])
 {
-    struct sixtieths parts = sixtieths_of(value, 1e4);
+    struct sixtieths parts = sixtieths_of(value, has_sign ? 360 : 24, 1e4);
     const char *sign = parts.is_negative ? "-" : has_sign ? "+" : "";
     snprintf(out, 32, "%s%02u:%02u:%07.4f", sign, parts.whole, parts.minutes, parts.seconds);
 }

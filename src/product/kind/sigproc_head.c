@@ -38,9 +38,9 @@ int sigproc_reverse(struct sigproc *header)
     return 1;
 }
 
-struct sixtieths sixtieths_of(double value, double parts)
+struct sixtieths sixtieths_of(double value, double turn, double parts)
 {
-    double rest = rint(fabs(value) * 3600 * parts);
+    double rest = fmod(rint(fabs(value) * 3600 * parts), turn * 3600 * parts);
     double minute = 60 * parts;
     double minutes = floor(rest / minute);
     struct sixtieths out = {.is_negative = value < 0 && rest > 0,
@@ -51,9 +51,9 @@ struct sixtieths sixtieths_of(double value, double parts)
 }
 
 /* Packs hours or degrees as SIGPROC does: 12.5 becomes 123000.0. */
-static double sigproc_packed(double value)
+static double sigproc_packed(double value, double turn)
 {
-    struct sixtieths parts = sixtieths_of(value, 1e6);
+    struct sixtieths parts = sixtieths_of(value, turn, 1e6);
     double number = parts.whole * 1e4 + parts.minutes * 1e2 + parts.seconds;
     return parts.is_negative ? -number : number;
 }
@@ -99,8 +99,8 @@ status_t sigproc_write(const struct sigproc *header, struct text *out)
     sigproc_put_text(out, "source_name", header->source);
     sigproc_put_int(out, "machine_id", header->machine_id);
     sigproc_put_int(out, "telescope_id", header->telescope_id);
-    sigproc_put_double(out, "src_raj", sigproc_packed(header->raj_hours));
-    sigproc_put_double(out, "src_dej", sigproc_packed(header->dej_degrees));
+    sigproc_put_double(out, "src_raj", sigproc_packed(header->raj_hours, 24));
+    sigproc_put_double(out, "src_dej", sigproc_packed(header->dej_degrees, 360));
     sigproc_put_double(out, "az_start", header->az_start);
     sigproc_put_double(out, "za_start", header->za_start);
     sigproc_put_int(out, "data_type", header->data_type);

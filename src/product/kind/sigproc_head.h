@@ -47,7 +47,8 @@ struct sixtieths {
     double seconds;
 };
 /* Splits hours or degrees into sixtieths; the seconds are rounded to a multiple of 1 / parts.
- * is_negative is the sign; the other members are those of |value|. */
-struct sixtieths sixtieths_of(double value, double parts);
+ * is_negative is the sign; the other members are those of |value|. A magnitude that is rounded to
+ * `turn` (24 for hours, 360 for degrees) becomes 0. */
+struct sixtieths sixtieths_of(double value, double turn, double parts);
 
 #endif
