@@ -212,7 +212,8 @@ static status_t kernel_take(dedisperse_kernel_t *kernel, const struct dedisperse
     kernel->shape = *shape;
     TRY(dedisperse_shape_words(shape, &words));
     REQUIRE(dedisperse_space_fits(&kernel->problem, device, shape, &kernel->spans, &cost, &why),
-            STATUS_USAGE, "dedispersion cannot be run as %s: %s", words.data, why);
+            strcmp(why, "out of memory") == 0 ? STATUS_DEVICE : STATUS_USAGE,
+            "dedispersion cannot be run as %s: %s", words.data, why);
     if (shape->group > 0) {
         TRY(tree_tables_create(&kernel->problem, shape, &kernel->spans, device->local_bytes, 1,
                                &kernel->tree));
