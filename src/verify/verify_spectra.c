@@ -424,10 +424,9 @@ static status_t spectra_open_job_all(struct verify *verify, struct spectra *spec
     }
     status_t st = verify_overrides(verify, before, after, &sets, &nsets);
     st = st == STATUS_OK ? text_add(&spectra->text, "%s", verify->product->origin.job_text) : st;
-    return verify_say_moved(share_job_all(verify->comm, st, verify->options->path, &spectra->text,
-                                          sets, nsets, NULL, NULL, &verify->job,
-                                          &spectra->archive),
-                            "input.files");
+    st = share_job_all(verify->comm, st, verify->options->path, &spectra->text, sets, nsets, NULL,
+                       NULL, &verify->job, &spectra->archive);
+    return verify_say_moved(st, "input.files");
 }
 
 /* Returns the first chunk of a row; its other groups of streams follow. */
