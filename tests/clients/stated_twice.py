@@ -2,7 +2,7 @@
 import h5py
 import numpy as np
 
-from common import finish, ok, scratch, voltmill, write_yaml
+from common import finish, ok, scratch, voltmill, write_yaml, yaml
 from mocks import filterbanks, packets, recorders
 
 rng = np.random.default_rng(5)
@@ -188,6 +188,19 @@ described("files in another order", ["2020-01-01T00:00:04", DAY], status=4, said
 described("a day between starts, by the job", [DAY, "2020-01-02T00:00:04"], start=DAY, said=FOLLOW)
 described("a gap by the job", [DAY, "2020-01-01T00:00:05"], first_sample=[0, 5000], said=["1,000 samples of all streams"])
 described("a start that all repeat", [DAY, DAY], said=["/@began states the same start in all 2 files"] + FOLLOW)
+
+# Numbers that netCDF and xarray scale.
+with h5py.File(scratch("scaled.h5"), "w") as file:
+    file["x"] = samples[:, 0, 0]
+    file["x"].attrs.update({"scale_factor": 0.5, "add_offset": 3, "_FillValue": np.int8(-1), "missing_value": np.array([1, 2])})
+    file["y"] = samples[:, 0, 0]
+    file["y"].attrs.update({"scale_factor": 1.0, "add_offset": 0, "_FillValue": np.nan, "missing_value": "none"})
+LAYOUT = {"axes": "time,reim", "sample_rate_hz": 1000.0, "freq_hz": [1e9]}
+for layout, words in (({"dataset": "/x"}, ["scale_factor = 0.5", "layout.scale ", "add_offset = 3", "_FillValue = -1", "missing_value "]),
+                      ({"dataset": "/x", "scale": 0.5, "offset": 6, "missing_value": -1}, []), ({"dataset": "/y"}, [])):
+    said = voltmill("info", "--layout", yaml({**LAYOUT, **layout}), scratch("scaled.h5"))
+    lines = [line for line in said.splitlines() if "assumed:" in line]
+    ok(all(word in said for word in words) and len(lines) == (3 if words else 0), f"attributes of {layout}", said)
 
 refused("FBH5 with its axes in another order", "axes.h5", "nchans is 32", "nifs 1", "[time][if][channel]")
 finish()

@@ -188,6 +188,39 @@ static status_t dataset_read_type(hid_t dataset, const char *where, const struct
     return dataset_read_number_type(number, where, layout, archive);
 }
 
+/* Reports attributes by which netCDF and xarray change what numbers mean, unless the job has the
+ * key beside it. Nothing here applies them. */
+static status_t dataset_note_unused(hid_t dataset, const struct job_layout *layout, char **assumed)
+{
+    const struct job_layout_numbers *numbers = &layout->numbers;
+    const struct {
+        const char *name, *key;
+        double plain; /* the number that changes nothing */
+        int is_settled;
+    } unused[] = {{"scale_factor", "scale", 1, numbers->has_scale},
+                  {"add_offset", "offset", 0, numbers->has_offset},
+                  {"_FillValue", "missing_value", NAN, numbers->has_missing_value},
+                  {"missing_value", "missing_value", NAN, numbers->has_missing_value}};
+    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) {
+        const char *name = unused[i].name;
+        double number = NAN;
+        SCOPED(h5_close_at)
+        hid_t attribute =
+            H5Aexists(dataset, name) > 0 ? H5Aopen(dataset, name, H5P_DEFAULT) : H5I_INVALID_HID;
+        SCOPED(h5_close_at)
+        hid_t type = attribute < 0 ? H5I_INVALID_HID : H5Aget_type(attribute);
+        const H5T_class_t kind = attribute < 0 ? H5T_NO_CLASS : H5Tget_class(type);
+        if ((kind == H5T_INTEGER || kind == H5T_FLOAT) &&
+            H5Aget_storage_size(attribute) == H5Tget_size(type)) { /* one number */
+            number = H5Aread(attribute, H5T_NATIVE_DOUBLE, &number) < 0 ? NAN : number;
+        }
+        TRY(assume_if(isfinite(number) && number != unused[i].plain && !unused[i].is_settled,
+                      assumed, "attribute %s = %.9g of %s is not used: input.layout.%s applies it",
+                      name, number, layout->dataset, unused[i].key));
+    }
+    return STATUS_OK;
+}
+
 /* A missing value that no sample can have would be ignored silently: before numbers_settle(). Fails
  * with USAGE when the job says it, with DATA when the file does. */
 static status_t dataset_check_missing_value(const char *where, const char *keys,
@@ -515,6 +548,7 @@ static status_t dataset_describe_said(hid_t file, const struct job_layout *layou
     TRY(dataset_settle_domain(layout, where, archive));
     TRY(dataset_check_missing_value(where, keys, archive));
     TRY(dataset_settle_frequencies(layout, where, archive));
+    TRY(dataset_note_unused(dataset, layout, &archive->assumed));
     uint64_t steps = archive->count[AXIS_TIME];
     archive->count[AXIS_TIME] *= pieces > 0 ? pieces : 1;
     part->samples = archive->count[AXIS_TIME];
