@@ -45,6 +45,10 @@ recorders.write_guppi(scratch("texts.raw"), volts(1, 2, 2048, 2), 8, 256)
 changed("texts.raw", end, recorders.card("PKTFMT", "'SIMPLE'") + end)
 refused("a text of GUPPI RAW", "texts.raw", "PKTFMT = 1SFA", "PKTFMT = SIMPLE")
 
+for key, values in ("SRC_NAME", "AB"), ("TELESCOP", ["GBT", "ATA"]), ("FD_POLN", ["LIN", "CIRC"]):
+    recorders.write_guppi(scratch("moved.raw"), volts(1, 2, 2048, 2), 8, 256, by_block=lambda i: {key: values[i > 3]})
+    assumed(f"{key} of GUPPI RAW that changes", "moved.raw", f"{key} is {values[0]}", "changes later")
+
 recorders.write_guppi(scratch("bits.raw"), volts(1, 2, 2048, 2), 4, 256, NBITS=8)
 assumed("NBITS that makes samples of several packets", "bits.raw", "PIPERBLK 256", "128 new samples", "NBITS", "2 packets")
 recorders.write_guppi(scratch("zero.raw"), volts(1, 2, 2048, 2), 8, 256, STT_IMJD=0, STT_SMJD=0, STT_OFFS=0.0)

@@ -14,12 +14,13 @@
 enum { MOST_CHANNELS = 1 << 22, MOST_STATIONS = 1 << 16 };
 
 /* Words that must not change; those before SAME_TEXT are compared in other ways, and those from
- * NAMES on may change. */
-enum { SAME_TEXT = 5, NAMES = 20 };
-static const char *const watched[] = {
-    "BLOCSIZE", "STT_IMJD", "STT_SMJD", "STT_OFFS", "STTVALID", "OBSNCHAN", "NANTS",   "NPOL",
-    "NBITS",    "PKTFMT",   "OVERLAP",  "TBIN",     "OBSFREQ",  "OBSBW",    "CHAN_BW", "PKTSIZE",
-    "PIPERBLK", "PKTSTART", "NBEAMS",   "DATATYPE", "ANTNMS00", "ANTNMS01"};
+ * NAMES on may change: names of antennas up to SKY. */
+enum { SAME_TEXT = 5, NAMES = 20, SKY = 22 };
+static const char *const watched[] = {"BLOCSIZE", "STT_IMJD", "STT_SMJD", "STT_OFFS", "STTVALID",
+                                      "OBSNCHAN", "NANTS",    "NPOL",     "NBITS",    "PKTFMT",
+                                      "OVERLAP",  "TBIN",     "OBSFREQ",  "OBSBW",    "CHAN_BW",
+                                      "PKTSIZE",  "PIPERBLK", "PKTSTART", "NBEAMS",   "DATATYPE",
+                                      "ANTNMS00", "ANTNMS01", "SRC_NAME", "TELESCOP", "FD_POLN"};
 enum { WATCHED = sizeof watched / sizeof *watched };
 
 int guppi_watches(const char *card)
@@ -73,9 +74,10 @@ status_t guppi_compare_words(struct guppi_file *file, const struct ascii *header
         ascii_find(&file->header, watched[i], one);
         ascii_find(header, watched[i], other);
         if (i >= NAMES) {
-            TRY(assume_if(guppi->stations > 1 && strcmp(one, other) != 0, &file->archive->assumed,
-                          "%s is %s in the header of the first block, and changes later: the "
-                          "antennas are taken to be those of the first block",
+            TRY(assume_if((guppi->stations > 1 || i >= SKY) && strcmp(one, other) != 0,
+                          &file->archive->assumed,
+                          "%s is %s in the header of the first block, and changes later: that of "
+                          "the first block is used",
                           watched[i], one));
             continue;
         }
@@ -337,7 +339,7 @@ status_t guppi_read_words(struct guppi_file *file)
 {
     static const char *const feed = "FD_POLN";
     struct guppi *guppi = &file->guppi;
-    TRY(ascii_once(&file->header, watched, WATCHED));
+    TRY(ascii_once(&file->header, watched, SKY));
     TRY(ascii_once(&file->header, &feed, 1));
     TRY(guppi_read_streams(&file->header, &file->archive->assumed, guppi));
     TRY(guppi_read_band(file));
