@@ -193,7 +193,7 @@ described("a day between starts, by the job", [DAY, "2020-01-02T00:00:04"], star
 described("a gap by the job", [DAY, "2020-01-01T00:00:05"], first_sample=[0, 5000], said=["1,000 samples of all streams"])
 described("a start that all repeat", [DAY, DAY], said=["/@began states the same start in all 2 files"] + FOLLOW)
 
-# Numbers that netCDF and xarray scale.
+# Numbers that netCDF and xarray scale, and 32 bits that are called integers.
 with h5py.File(scratch("scaled.h5"), "w") as file:
     file["x"] = samples[:, 0, 0]
     file["x"].attrs.update({"scale_factor": 0.5, "add_offset": 3, "_FillValue": np.int8(-1), "missing_value": np.array([1, 2])})
@@ -205,6 +205,9 @@ for layout, words in (({"dataset": "/x"}, ["scale_factor = 0.5", "layout.scale "
     said = voltmill("info", "--layout", yaml({**LAYOUT, **layout}), scratch("scaled.h5"))
     lines = [line for line in said.splitlines() if "assumed:" in line]
     ok(all(word in said for word in words) and len(lines) == (3 if words else 0), f"attributes of {layout}", said)
+recorders.write_dada(scratch("float.dada"), samples.astype("<f4").tobytes(), **{**DADA, "NBIT": 32}, ENCODING="TWOSCOMPLEMENT",
+                     ENDIAN="LITTLE", ORDER="TFP")
+assumed("32-bit integers of PSRDADA", "float.dada", "ENCODING = TWOSCOMPLEMENT", "NBIT is 32")
 
 refused("FBH5 with its axes in another order", "axes.h5", "nchans is 32", "nifs 1", "[time][if][channel]")
 finish()

@@ -398,6 +398,11 @@ static status_t dada_note_usual(const struct dada *dada)
     TRY(dada_read_choice(header, "ENCODING", "TWOSCOMPLEMENT", "OFFSET",
                          is_fixed || dada->layout->numbers.has_packing, &has_encoding));
     TRY(dada_read_choice(header, "ENDIAN", "LITTLE", "BIG", dada->bits <= 8, &has_endian));
+    TRY(assume_if(dada->bits == 32 && has_encoding && ascii_find(header, "ENCODING", word) &&
+                      (strncmp(word, "TWOS", 4) == 0 || strncmp(word, "OFFSET", 6) == 0),
+                  assumed,
+                  "ENCODING = %s is that of integers, but NBIT is 32: numbers are floating point",
+                  word));
     has_encoding = has_encoding || is_fixed || dada->layout->numbers.has_packing ||
                    ascii_find(header, "BINARY_FORMAT", word);
     has_endian = has_endian || dada->bits <= 8;
