@@ -229,7 +229,7 @@ def sigmf_files():
     refused("SigMF, a capture before core:offset", scratch("obs.sigmf-meta"), "core:sample_start is 0, before the first sample of the file, core:offset 700")
     f = (noise((3000, 2), "f8") / 7).astype("<f4")
     plain.write_sigmf(scratch("obs"), f.tobytes(), plain.sigmf_meta("cf32_le", captures=[]))
-    check("SigMF cf32", pairs(f), scratch("obs.sigmf-meta"), "")
+    check("SigMF cf32", pairs(f), scratch("obs.sigmf-meta"), "centre frequency 0 Hz")
     by_sigmf(scratch("obs.sigmf-meta"), pairs(f), "SigMF cf32")
     index = [{"core:sample_start": 0, "core:global_index": 50, "core:datetime": "2024-05-01T06:07:08Z"},
              {"core:sample_start": 1000, "core:global_index": 1050},
@@ -252,7 +252,7 @@ def sigmf_files():
     plain.write_sigmf(scratch("obs"), y.tobytes(), plain.sigmf_meta("cu8", num_channels=2))
     check("SigMF cu8, two channels", pairs(y - 128.0).T, scratch("obs.sigmf-meta"), "axes time,pol: its 2 channels are polarisations")
     plain.write_sigmf(scratch("obs"), x.tobytes(), plain.sigmf_meta("ri16_be", num_channels=2, sample_rate=None))
-    check("SigMF, channels are parts, no rate", pairs(x.view(">i2").astype("f8")), scratch("obs.sigmf-meta"), "", format="sigmf",
+    check("SigMF, channels are parts, no rate", pairs(x.view(">i2").astype("f8")), scratch("obs.sigmf-meta"), "centre frequency 0 Hz", format="sigmf",
           axes="time,reim", **HERTZ)
     plain.write_sigmf_archive(scratch("obs.sigmf"), x.tobytes(), plain.sigmf_meta(captures=[capture]))
     check("SigMF archive", volts, scratch("obs.sigmf"), "")
@@ -275,10 +275,10 @@ def sigmf_files():
     plain.write_sigmf(scratch("many"), x.tobytes(), plain.sigmf_meta(annotations=140000 * [{"core:sample_start": 1}]))
     ok("SigMF (140,000 annotations, ignored)" in voltmill("info", scratch("many.sigmf-meta")), "SigMF: 140,000 annotations")
     plain.write_sigmf(scratch("bare"), x.tobytes(), {k: v for k, v in plain.sigmf_meta().items() if k != "captures"})
-    check("SigMF without captures", volts, scratch("bare.sigmf-meta"), "")
+    check("SigMF without captures", volts, scratch("bare.sigmf-meta"), "centre frequency 0 Hz")
     os.rename(scratch("obs.sigmf-data"), scratch("\U0001F600.bin"))
     plain.write(scratch("obs.sigmf-meta"), json.dumps(plain.sigmf_meta(dataset="\U0001F600.bin")).replace("/", "\\/").encode())
-    check("SigMF, another name of the samples", volts, scratch("obs.sigmf-meta"), "")
+    check("SigMF, another name of the samples", volts, scratch("obs.sigmf-meta"), "centre frequency 0 Hz")
     for path in [plain.write_sigmf(scratch(f"part{i}"), x[1500 * i:1500 * i + 1500].tobytes(), plain.sigmf_meta(captures=[
         {**capture, "core:datetime": f"2024-05-01T06:07:08.{2517 - 17 * i}+00:00"}])) for i in range(2)]:
         ok(os.path.exists(path), "SigMF, a part")
@@ -379,7 +379,7 @@ def wav():
     check("WAV, auxi of real samples", (x * 100).reshape(-1, 2).T, scratch("a.wav"), "auxi states a centre of 7100000 Hz", domain="real", format="wav")
     four = plain.write_wav(scratch("a.wav"), payload, form(1, 4, 16), before=plain.chunk(b"LIST", b"odd"), after=plain.chunk(b"LIST", b"more"))
     check("WAV, four channels", (x * 100).reshape(-1, 4).T[:, None, None, None].reshape(4, 1, 1, 1, -1), four, "axes time,station: its 4 channels are stations")
-    check("WAV, two complex streams", pairs((x * 100).reshape(-1, 2, 2)).T, four, "", format="wav", axes="time,pol:2*reim:2")
+    check("WAV, two complex streams", pairs((x * 100).reshape(-1, 2, 2)).T, four, "centre frequency 0 Hz: the file states none", format="wav", axes="time,pol:2*reim:2")
     for riff in (b"RF64", b"BW64"):
         path = plain.write_wav(scratch("a.rf64"), payload, form(1, 2, 16), riff=riff, before=plain.auxi(), after=plain.chunk(b"LIST", b"end"))
         check(f"{riff.decode()}", pairs(x * 100), path, "I and Q")

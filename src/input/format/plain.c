@@ -157,6 +157,10 @@ static status_t plain_take_words(struct plain *plain)
             "%s: input.layout.domain says complex, but its samples are real (axes with reim, such "
             "as time,reim, make pairs of them complex)",
             plain->path);
+    TRY(assume_if(plain->is_framed && archive->is_complex && own->freq.count == 0 &&
+                      !override_has_frequencies(plain->layout),
+                  &archive->assumed,
+                  "centre frequency 0 Hz: the file states none (input.layout.freq_hz does)"));
     TRY(memory_text("samples", &own->dataset));
     TRY(memory_text(plain->known, &archive->layout));
     TRY(recorder_take_words(plain->layout, archive->is_complex, own, archive));
