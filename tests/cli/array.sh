@@ -95,6 +95,19 @@ one, copy = h5py.File("one.h5"), h5py.File("copy.h5")
 print((copy["station_itrf_m"][...] == one["station_itrf_m"][...][[2, 0]]).all(),
       (copy["reference_itrf_m"][...] == one["reference_itrf_m"][...]).all())')"
 
+# A beam of fewer streams than threads, of transforms that threads share: its spectra are not transformed again.
+cat >few.yaml <<'E'
+input: {files: one.h5}
+channelise: {channels: 16384, taps: 1, backend: cpu}
+array: {}
+beams: [{ra_deg: 83.633, dec_deg: 22.0145}]
+products: [{kind: power, file: few.h5}]
+E
+runs "a beam by one thread" "$voltmill" run --set run.threads=1 few.yaml
+expected=$(sha256sum <few.h5)
+runs "by more threads than it has streams" "$voltmill" run --set run.threads=4 --force few.yaml
+same "with the same bytes" "$expected" "$(sha256sum <few.h5)"
+
 # LOFAR's dipoles state where they are.
 PYTHONPATH=$here/tests/clients warm - <<'E'
 import h5py

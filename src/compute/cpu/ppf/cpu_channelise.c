@@ -15,12 +15,13 @@ static int channelise_is_summed(const struct channelise_output *output)
 static struct fine_shape channelise_fine(const struct channelise_spec *spec,
                                          const struct channelise_choice *choice)
 {
+    /* Nothing is transformed, whatever the choice for the bank before. */
+    if (spec->is_spectra) {
+        return (struct fine_shape){0};
+    }
     if (choice->backend == BACKEND_CPU) {
         return (struct fine_shape){choice->shape.radix[0], choice->shape.radix[1],
                                    choice->shape.vector > 0};
-    }
-    if (spec->is_spectra) {
-        return (struct fine_shape){0};
     }
     return fine_shape(channelise_samples(spec),
                       spec->is_complex && !channelise_is_oversampled(spec));
