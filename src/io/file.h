@@ -108,6 +108,8 @@ struct file_place {
  * there are many processors. Fails with DATA, also if the source ends before; with NO_SPACE; some
  * bytes may be copied then. */
 status_t file_copy(const struct file_place *from, const struct file_place *to, uint64_t bytes);
+/* Returns whether the open file is in a file system in memory; 0 if this is unknown. */
+int file_is_in_memory(int fd);
 /* Some bytes of a file in memory, as memory that its owner writes: several threads write their
  * parts of one file at once, for which pwrite() would take turns. */
 struct file_part {
@@ -115,14 +117,15 @@ struct file_part {
     uint64_t offset, bytes;
     int fd;
     uint64_t file_bytes; /* length of the file */
-    char *whole, *map;   /* whole: the mapping's begin; map: the file's from a huge page on */
-    uint64_t mapped;     /* bytes of `whole` */
+    char *whole;         /* addresses that are to be unmapped, */
+    uint64_t mapped;     /* and their bytes */
 };
 /* Maps `bytes` >= 1 bytes, from byte `offset` on, of a file in a file system in memory, open for
  * reading and writing. A file that ends before their end becomes longer. Allocates their pages by
  * at most `threads` threads (pool_try_each()), as huge pages where the system makes some. For
  * file_part_unmap(); `fd` stays open until then. Returns a part whose `data` is NULL in other file
- * systems, or where that is not possible: file_write() reports the cause. */
+ * systems, or where that is not possible: file_write() reports the cause. The file must stay as
+ * long: a process whose mapping is cut by another one is ended by SIGBUS. */
 struct file_part file_part_map(int fd, uint64_t offset, uint64_t bytes, uint32_t threads);
 /* Returns the number of threads, at least 1, that write into a part: 1 with few processors, where
  * file_write() is as fast. */

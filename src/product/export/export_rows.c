@@ -143,9 +143,7 @@ static uint64_t writer_own_bytes(const struct export_rows *rows)
     return writer_data_bytes(rows) + rows->nchans * export_bank_format(rows->format)->room;
 }
 
-/* Threads for whole groups: no more than groups, and as far as their memory is little. Rows of
- * SIGPROC are hardly changed: one thread has them sooner (on an H200's host 4 GiB took 0.33 s, with
- * eight 0.42). */
+/* Threads for whole groups: no more than groups, and as far as their memory is little. */
 static uint32_t writer_threads(const struct export_rows *rows, uint32_t threads)
 {
     uint64_t most = min_u64(EXPORT_THREADS, EXPORT_MEMORY / writer_own_bytes(rows));
@@ -178,6 +176,11 @@ status_t export_writer_create(const struct export_rows *rows, int fd, const char
     TRY(memory_zeroed((size_t)rows->nchans, writer->format->room + 1, "rows", &writer->bank.room));
     TRY(memory_aligned((size_t)writer->bytes, 1, "rows", &writer->data));
     writer->threads = writer_threads(rows, threads);
+    /* Rows of SIGPROC are hardly changed: one thread writes them sooner where none are mapped (on
+     * an H200's host 4 GiB took 0.33 s, with eight 0.42). */
+    if (rows->format == FILE_FIL && (writer->threads < MAPPING_THREADS || !file_is_in_memory(fd))) {
+        writer->threads = 1;
+    }
     for (uint32_t i = 0; i + 1 < writer->threads; i++) {
         TRY(export_writer_create(rows, fd, path, 1, &alone, &writer->helpers[i]));
     }
