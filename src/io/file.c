@@ -334,13 +334,11 @@ status_t file_fill(int fd, const char *path, uint64_t offset, uint64_t bytes, ui
                    file_fill_t *fill, void *context)
 {
     struct filling f = {fd, path, fill, context, offset, offset, offset + bytes, NULL};
-    struct file_part part = {.data = NULL};
+    SCOPED(file_part_unmap) struct file_part part = {.data = NULL};
     if (threads > 1 && offset % sizeof(double) == 0) {
         part = file_part_map(fd, offset, bytes, threads);
     }
-    status_t st = filling_run(&f, &part, threads);
-    file_part_unmap(&part);
-    return st;
+    return filling_run(&f, &part, threads);
 }
 
 status_t file_part_fill(const struct file_part *part, uint64_t bytes, uint32_t threads,

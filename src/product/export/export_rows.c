@@ -175,12 +175,10 @@ status_t export_writer_create(const struct export_rows *rows, int fd, const char
     writer->bytes = writer_data_bytes(rows);
     TRY(memory_zeroed((size_t)rows->nchans, writer->format->room + 1, "rows", &writer->bank.room));
     TRY(memory_aligned((size_t)writer->bytes, 1, "rows", &writer->data));
-    writer->threads = writer_threads(rows, threads);
     /* Rows of SIGPROC are hardly changed: one thread writes them sooner where none are mapped (on
      * an H200's host 4 GiB took 0.33 s, with eight 0.42). */
-    if (rows->format == FILE_FIL && (writer->threads < MAPPING_THREADS || !file_is_in_memory(fd))) {
-        writer->threads = 1;
-    }
+    const int is_mapped = threads >= MAPPING_THREADS && file_is_in_memory(fd);
+    writer->threads = rows->format == FILE_FIL && !is_mapped ? 1 : writer_threads(rows, threads);
     for (uint32_t i = 0; i + 1 < writer->threads; i++) {
         TRY(export_writer_create(rows, fd, path, 1, &alone, &writer->helpers[i]));
     }
