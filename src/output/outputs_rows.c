@@ -298,53 +298,54 @@ void outputs_sum(void *context, uint64_t row, uint64_t count, uint64_t from, uin
               output->sums + (row / output->place.span_rows - output->first_span));
 }
 
-/* Rows that are written, and added to the sums of their chunk, one stretch after the other: all
+/* Rows that are written, and added to the sums of their chunk, one extent after the other: all
  * rows, or one piece of one. */
-struct summing {
+struct putting {
     struct output *output;
     uint64_t first_row, rows;
     uint64_t end;               /* row after the chunk's last one */
     struct chunk_pieces pieces; /* of each row */
     const void *data;
-    uint64_t done; /* stretches that are written and summed */
+    uint64_t done; /* extents that are written and summed */
 };
 
 /* Bytes that follow each other in the file. */
-struct stretch {
+struct extent {
     struct output *output;
     uint64_t row, from; /* the first byte's */
     uint64_t bytes;     /* 0: there are none */
     const char *data;
 };
 
-/* Returns stretch number i, or, as its place alone, the first one after these rows. */
-static struct stretch rows_stretch(const struct summing *of, uint64_t i)
+/* Returns extent number i of these rows. The one after the last is the next rows' first: its place
+ * alone, and without bytes if it is after the chunk. */
+static struct extent rows_extent(const struct putting *of, uint64_t i)
 {
     const struct chunk_pieces *pieces = &of->pieces;
     const int is_whole = pieces->size == of->output->place.row_bytes;
     const uint64_t row = of->first_row + (is_whole ? i * of->rows : i / pieces->count);
     const uint64_t left = row < of->end ? of->end - row : 0;
-    return (struct stretch){.output = of->output,
-                            .row = row,
-                            .from = is_whole ? 0 : pieces->first + i % pieces->count * pieces->step,
-                            .bytes = (is_whole ? min_u64(of->rows, left) : min_u64(left, 1)) *
-                                     pieces->size,
-                            .data = (const char *)of->data + (is_whole ? 0 : i * pieces->size)};
+    return (struct extent){.output = of->output,
+                           .row = row,
+                           .from = is_whole ? 0 : pieces->first + i % pieces->count * pieces->step,
+                           .bytes = (is_whole ? min_u64(of->rows, left) : min_u64(left, 1)) *
+                                    pieces->size,
+                           .data = (const char *)of->data + (is_whole ? 0 : i * pieces->size)};
 }
 
-static uint64_t rows_stretches(const struct summing *of)
+static uint64_t rows_extents(const struct putting *of)
 {
     return of->pieces.size == of->output->place.row_bytes ? 1 : of->rows * of->pieces.count;
 }
 
-static uint64_t stretch_at(const struct stretch *stretch)
+static uint64_t extent_at(const struct extent *extent)
 {
-    const struct product_place *place = &stretch->output->place;
-    return place->data_offset + stretch->row * place->row_bytes + stretch->from;
+    const struct product_place *place = &extent->output->place;
+    return place->data_offset + extent->row * place->row_bytes + extent->from;
 }
 
-/* Adds some bytes of a stretch to the sums, from byte `at` on. */
-static void stretch_sum(const struct stretch *of, uint64_t at, uint64_t bytes)
+/* Adds some bytes of an extent to the sums, from byte `at` on. */
+static void extent_sum(const struct extent *of, uint64_t at, uint64_t bytes)
 {
     const uint64_t row_bytes = of->output->place.row_bytes;
     for (uint64_t end = at + bytes, count = 0; at < end; at += count) {
@@ -358,23 +359,23 @@ static void stretch_sum(const struct stretch *of, uint64_t at, uint64_t bytes)
 
 static void rows_sum(void *context)
 {
-    const struct summing *of = context;
+    const struct putting *of = context;
     if (of->pieces.count == 1 && of->done == 0) {
         outputs_sum(of->output, of->first_row, of->rows, of->pieces.first, of->pieces.size,
                     of->data);
         return;
     }
-    for (uint64_t i = of->done; i < rows_stretches(of); i++) {
-        const struct stretch stretch = rows_stretch(of, i);
-        stretch_sum(&stretch, 0, stretch.bytes);
+    for (uint64_t i = of->done; i < rows_extents(of); i++) {
+        const struct extent extent = rows_extent(of, i);
+        extent_sum(&extent, 0, extent.bytes);
     }
 }
 
-static status_t stretch_copy(void *context, uint64_t at, uint64_t bytes, void *to)
+static status_t extent_copy(void *context, uint64_t at, uint64_t bytes, void *to)
 {
-    const struct stretch *of = context;
+    const struct extent *of = context;
     memcpy(to, of->data + at, (size_t)bytes);
-    stretch_sum(of, at, bytes);
+    extent_sum(of, at, bytes);
     return STATUS_OK;
 }
 
@@ -385,75 +386,74 @@ static void rows_map_ahead(void *context)
                                   file_part_threads() / 2);
 }
 
-/* Writes and sums long stretches by several threads, if their file is in memory, while pages are
- * allocated for the next one. */
-static status_t rows_put_in_memory(const outputs_t *outputs, struct summing *summing)
+/* Writes and sums long extents by several threads, if their file is in memory, while pages are
+ * allocated for the next one. Leaves the others, from number `done` on. */
+static status_t rows_put_in_memory(const outputs_t *outputs, struct putting *putting)
 {
-    struct output *output = summing->output;
-    while (outputs->pages && summing->done < rows_stretches(summing)) {
-        struct stretch stretch = rows_stretch(summing, summing->done);
-        const struct stretch next = rows_stretch(summing, summing->done + 1);
-        if (stretch.bytes < LONG_PART) {
+    struct output *output = putting->output;
+    while (outputs->pages && putting->done < rows_extents(putting)) {
+        struct extent extent = rows_extent(putting, putting->done);
+        const struct extent next = rows_extent(putting, putting->done + 1);
+        if (extent.bytes < LONG_PART) {
             return STATUS_OK;
         }
         pool_worker_wait(outputs->pages);
         SCOPED(file_part_unmap) struct file_part part = output->ahead;
         output->ahead.data = NULL;
-        if (!part.data || part.offset != stretch_at(&stretch) || part.bytes < stretch.bytes) {
+        if (!part.data || part.offset != extent_at(&extent) || part.bytes < extent.bytes) {
             file_part_unmap(&part);
-            part =
-                file_part_map(output->fd, stretch_at(&stretch), stretch.bytes, file_part_threads());
+            part = file_part_map(output->fd, extent_at(&extent), extent.bytes, file_part_threads());
         }
         if (!part.data) {
             return STATUS_OK;
         }
         if (next.bytes > 0) {
-            output->ahead.offset = stretch_at(&next);
+            output->ahead.offset = extent_at(&next);
             output->ahead.bytes = next.bytes;
             pool_worker_begin(outputs->pages, rows_map_ahead, output);
         }
-        TRY(file_part_fill(&part, stretch.bytes, file_part_threads(), stretch_copy, &stretch));
-        summing->done++;
+        TRY(file_part_fill(&part, extent.bytes, file_part_threads(), extent_copy, &extent));
+        putting->done++;
     }
     return STATUS_OK;
 }
 
 /* Writes rows of a product in HDF5, summed meanwhile. */
-static status_t rows_put(const outputs_t *outputs, struct summing *summing)
+static status_t rows_put(const outputs_t *outputs, struct putting *putting)
 {
-    struct output *output = summing->output;
-    const struct chunk_pieces *pieces = &summing->pieces;
-    const int is_long = summing->rows * pieces->count * pieces->size >= LONG_SUM;
-    TRY(rows_put_in_memory(outputs, summing));
+    struct output *output = putting->output;
+    const struct chunk_pieces *pieces = &putting->pieces;
+    const int is_long = putting->rows * pieces->count * pieces->size >= LONG_SUM;
+    TRY(rows_put_in_memory(outputs, putting));
     SCOPED(pool_worker_wait_at) pool_worker_t *worker = is_long ? outputs->worker : NULL;
-    pool_worker_begin(worker, rows_sum, summing);
-    for (uint64_t i = summing->done; i < rows_stretches(summing); i++) {
-        const struct stretch stretch = rows_stretch(summing, i);
-        const uint64_t at = stretch_at(&stretch);
-        TRY(file_write(output->fd, output->part, at, stretch.data, stretch.bytes));
-        TRY(pieces->size == output->place.row_bytes ? rows_flush(output, at, stretch.bytes)
+    pool_worker_begin(worker, rows_sum, putting);
+    for (uint64_t i = putting->done; i < rows_extents(putting); i++) {
+        const struct extent extent = rows_extent(putting, i);
+        const uint64_t at = extent_at(&extent);
+        TRY(file_write(output->fd, output->part, at, extent.data, extent.bytes));
+        TRY(pieces->size == output->place.row_bytes ? rows_flush(output, at, extent.bytes)
                                                     : STATUS_OK);
     }
     return STATUS_OK;
 }
 
 /* Writes rows likewise to a product in another format, whose writer computes the CRCs. */
-static status_t rows_put_other(struct output *output, const struct summing *summing)
+static status_t rows_put_other(struct output *output, const struct putting *putting)
 {
-    const struct chunk_pieces *pieces = &summing->pieces;
-    const char *data = summing->data;
+    const struct chunk_pieces *pieces = &putting->pieces;
+    const char *data = putting->data;
     uint64_t together = 0;
-    uint64_t last = summing->first_row + summing->rows - 1;
-    uint64_t at = export_rows_at(&output->rows, summing->first_row, &together);
+    uint64_t last = putting->first_row + putting->rows - 1;
+    uint64_t at = export_rows_at(&output->rows, putting->first_row, &together);
     if (pieces->count == 0) {
         return STATUS_OK;
     }
     if (pieces->count == 1) {
-        TRY(export_writer_put(output->writer, summing->first_row, summing->rows, pieces->first,
+        TRY(export_writer_put(output->writer, putting->first_row, putting->rows, pieces->first,
                               pieces->size, data));
     }
-    for (uint64_t i = 0; i < summing->rows * pieces->count && pieces->count > 1; i++) {
-        TRY(export_writer_put(output->writer, summing->first_row + i / pieces->count, 1,
+    for (uint64_t i = 0; i < putting->rows * pieces->count && pieces->count > 1; i++) {
+        TRY(export_writer_put(output->writer, putting->first_row + i / pieces->count, 1,
                               pieces->first + i % pieces->count * pieces->step, pieces->size,
                               data + i * pieces->size));
     }
@@ -471,9 +471,9 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
     const struct chunk_pieces pieces =
         chunk_pieces_of(&outputs->spec->chunking, chunk, output->place.row_bytes, &row);
     const struct journal_rows all = outputs_rows_of(outputs, product, chunk);
-    struct summing summing = {output, first_row, rows, all.first + all.count, pieces, data, 0};
+    struct putting putting = {output, first_row, rows, all.first + all.count, pieces, data, 0};
     output->first_span = chunk->first * item->ratio / item->integrate / output->place.span_rows;
-    TRY(output->writer ? rows_put_other(output, &summing) : rows_put(outputs, &summing));
+    TRY(output->writer ? rows_put_other(output, &putting) : rows_put(outputs, &putting));
     /* Once: with the rows of the first columns, or the columns of the first row. */
     if (item->has_times_across && first_row == 0) {
         TRY(rows_put_times(outputs, product, chunk->first_stream / item->column,

@@ -132,6 +132,24 @@ static void test_maps_a_part(void **state)
     }
 }
 
+/* The begin of a part, which begins and ends within huge pages; the rest of it stays. */
+static void test_fills_a_part(void **state)
+{
+    enum { HUGE = 2 << 20 };
+    static const uint64_t offsets[] = {13, HUGE - 1, HUGE, HUGE + 4095, 2 * HUGE - 13};
+    (void)state;
+    for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
+        uint64_t filled = 0;
+        int fd = make("/dev/shm", offsets[i] + LONG + AROUND);
+        struct file_part part = file_part_map(fd, offsets[i], LONG + AROUND, THREADS);
+        assert_non_null(part.data);
+        assert_int_equal(file_part_fill(&part, LONG, THREADS, fill, &filled), STATUS_OK);
+        assert_int_equal(filled, LONG);
+        file_part_unmap(&part);
+        check(fd, offsets[i], offsets[i], AROUND);
+    }
+}
+
 static void test_extends_a_short_file(void **state)
 {
     uint64_t filled = 0;
@@ -220,6 +238,7 @@ int main(void)
         cmocka_unit_test(test_cuts_appended_bytes),
         cmocka_unit_test(test_counts_what_a_file_has),
         cmocka_unit_test(test_maps_a_part),
+        cmocka_unit_test(test_fills_a_part),
         cmocka_unit_test(test_extends_a_short_file),
         cmocka_unit_test(test_reports_a_full_disk),
         cmocka_unit_test(test_maps_nothing_of_a_full_disk),
