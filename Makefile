@@ -188,13 +188,15 @@ test-unit: test-deps
 
 ## test-long: what takes too long for every change (1,500 attacks, every format killed and failing, 200 storages, runs killed and killed again, every kernel)
 LONG_TESTS = $(sort $(wildcard tests/long/*.sh tests/long/*.py))
+# Scripts that draw a sample take all here; some of them are run by one of tests/long.
+SAMPLED_TESTS = $(filter-out $(LONG_TESTS:tests/long/%=tests/faults/%),$(sort $(shell grep -l '^ *sampled ' tests/cli/*.sh tests/faults/*.sh)))
 .PHONY: test-long
 test-long: test-deps
 	$(Q)$(MAKE) --no-print-directory all test-programs
 	$(Q)VOLTMILL=$(abspath $(BUILD))/voltmill PYTHON=$(PYTHON) TEST_TIMEOUT=3600 VOLTMILL_TEST_ALL=1 \
 	  $(PROVE) $(filter %/test_channelise_steps %/test_coherency %/test_correlate %/test_filter %/test_filter_fused %/test_opencl %/test_opencl_channelise \
 	    %/test_opencl_dedisperse %/test_opencl_filter %/test_opencl_mixed %/test_opencl_peaks \
-	    %/test_oversampled %/test_synthesise %/test_opencl_synthesise %/test_tune_bank,$(TEST_PROGRAMS)) tests/cli/oclgrind.sh $(LONG_TESTS)
+	    %/test_oversampled %/test_synthesise %/test_opencl_synthesise %/test_tune_bank,$(TEST_PROGRAMS)) tests/cli/oclgrind.sh $(SAMPLED_TESTS) $(LONG_TESTS)
 
 ## test-matrix: build and test on bare Debian 12 and 13, by gcc and clang, with Open MPI and MPICH, without OpenCL (as root, an hour); MATRIX_ROWS names some
 MATRIX_ROWS ?=

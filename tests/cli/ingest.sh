@@ -71,7 +71,7 @@ done
 cat >banks.yaml <<'YAML'
 input: {files: "part-[12].h5"}
 channelise:
-  - {name: coarse, channels: 128, taps: 2, backend: opencl, kernel: fused}
+  - {name: coarse, channels: 128, taps: 1, backend: opencl, kernel: fused}
   - {name: fine, channels: 512, taps: 3, kernel: slide, fft: vkfft}
 products:
   - {kind: power, bank: coarse, file: out.h5, integrate: 64}
@@ -110,13 +110,11 @@ device_fails() {
     runs "$1 fails, and then not" "$voltmill" run --set run.threads=4 job.yaml
     same "$1 fails, and then not: the same bytes" "$expected" "$(sha256sum <out.h5)"
 }
-for number in $((pieces - 30)) ${all:+$((pieces - 1))}; do
-    device_fails "transfer $number" SHIM_WRITE="$number" 'OpenCL device .*: cannot bring samples to the device'
-done
-for number in 1 ${all:+2}; do # which the reader learns while others fill pieces
-    device_fails "wait $number of the reader" SHIM_WAIT="$number" 'OpenCL device .*'
-done
-for before in 3 ${all:+1}; do # while the reader is two blocks ahead
-    device_fails "kernel $((kernels - before)) of $kernels" SHIM_KERNEL="$((kernels - before))" 'OpenCL device .*'
+# A wait is one of the reader, while others fill pieces; a kernel fails while the reader is two blocks ahead.
+sampled 1 WRITE=$((pieces - 30)) WRITE=$((pieces - 1)) WAIT=1 WAIT=2 KERNEL=$((kernels - 3)) KERNEL=$((kernels - 1))
+for call in "${sample[@]}"; do
+    words='OpenCL device .*'
+    [[ $call != WRITE=* ]] || words+=': cannot bring samples to the device'
+    device_fails "$call" "SHIM_$call" "$words"
 done
 plan

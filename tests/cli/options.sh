@@ -22,13 +22,16 @@ for command in "${commands[@]}"; do
         "$voltmill" $command --bogus
     fails "$command: a letter that there is not" 2 "^error: $command: unknown option -Z; see voltmill $command --help" \
         "$voltmill" $command -Z
-    while IFS=$'\t' read -r option value; do
+    mapfile -t all < <(awk -F '\t' -v name="$command" '$1 == "option" && $2 == name { print $3 "\t" $5 }' table)
+    sampled 3 "${all[@]}"
+    for option in "${sample[@]}"; do
+        value=${option#*$'\t'} option=${option%$'\t'*}
         if [ "$value" = - ]; then
             fails "$command $option=1" 2 "^error: $command: unknown option $option=1" "$voltmill" $command "$option=1"
         else
             fails "$command $option without a value" 2 "^error: $command: option $option needs a value" "$voltmill" $command "$option"
         fi
-    done < <(awk -F '\t' -v name="$command" '$1 == "option" && $2 == name { print $3 "\t" $5 }' table)
+    done
 done
 
 # Values: out of range, no number, no alternative.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Memory that is refused: from the N-th time on that one rank of a command asks for some. Each ends within
 # seconds with one error line and status 5, on whatever rank it is, or does without. A sample, spread over each
-# command; every N with VOLTMILL_TEST_ALL=1, of the commands that VOLTMILL_TEST_ONLY names (a pattern).
+# command, on one of its ranks; every N with VOLTMILL_TEST_ALL=1, of the commands that VOLTMILL_TEST_ONLY names (a pattern).
 . "$(dirname "$0")/../tools/lib.sh"
 cd "$work" || exit 1
 export VOLTMILL_CACHE=$work/cache OMP_NUM_THREADS=2
@@ -84,12 +84,14 @@ steps() {
     fi
 }
 
-# command NAME RANKS WANTED COMMAND...: WANTED tries on each of the ranks (1: without a launcher)
+# command NAME RANKS WANTED COMMAND...: WANTED tries on one of the ranks (1: without a launcher), or on each
 command() {
     local name=$1 size=$2 wanted=$3 rank number failures=0 tried=0 without=0
     shift 3
     [[ $name =~ ${VOLTMILL_TEST_ONLY:-} ]] || return 0
-    for ((rank = 0; rank < size; rank++)); do
+    # shellcheck disable=SC2046  # numbers
+    sampled 1 $(seq 0 $((size - 1)))
+    for rank in "${sample[@]}"; do
         rm -f count
         if ! asks $NEVER $rank "$size" "$@" || [ ! -s count ]; then
             echo "# does not work undisturbed"
