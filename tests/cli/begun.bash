@@ -3,7 +3,7 @@
 cd "$work" || exit 1
 export VOLTMILL_CACHE=$work/cache
 
-warm - "${samples:-1000000}" <<'PYTHON'
+warm - "${samples:-400000}" <<'PYTHON'
 import sys
 import h5py
 import numpy as np
@@ -23,8 +23,8 @@ run: {chunk: 40, sync: 0.01, threads: 1}
 YAML
 touch -d 2020-01-01 obs.h5
 
-# Four writes of 4 ms a chunk, 390 chunks: six seconds of one rank, whatever the machine.
-slow=(env "LD_PRELOAD=${VOLTMILL_IO_SHIM:-$(dirname "$voltmill")/tests/faults/io_shim.so}" SHIM_NAP=4)
+# Four writes of 10 ms a chunk, 155 chunks: six seconds of one rank, whatever the machine.
+slow=(env "LD_PRELOAD=${VOLTMILL_IO_SHIM:-$(dirname "$voltmill")/tests/faults/io_shim.so}" SHIM_NAP=10)
 
 # digest: of both products, or of what there is
 digest() { sha256sum spectra.h5 power.h5 2>&1; }
@@ -51,9 +51,10 @@ chunks() { "$voltmill" status "$1" 2>/dev/null | sed -n 's/^  chunks *\([0-9,]*\
 await() {
     local done end=$((SECONDS + 300))
     while [ "$SECONDS" -lt "$end" ] && [ ! -e power.h5 ]; do
-        done=$(chunks power.h5)
+        # Each look is a process.
+        if [ -s power.h5.journal ]; then done=$(chunks power.h5); else done=0; fi
         [ "${done:-0}" -ge "$1" ] && return 0
-        sleep 0.1 # each look is a process
+        nap 0.1
     done
     return 1
 }

@@ -15,8 +15,8 @@ dedisperse:
   - {dm: {list: [10, 30, 35]}, mode: two-step, edges: pad, downsample: 3, file: other.h5}
 run: {chunk: 128, sync: 0.01, threads: 1}
 YAML
-slow=("${slow[@]/SHIM_NAP=4/SHIM_NAP=2}")
-slower=("${slow[@]/SHIM_NAP=2/SHIM_NAP=20}") # for what must not end before it is interrupted
+slow=("${slow[@]/SHIM_NAP=10/SHIM_NAP=5}")
+slower=("${slow[@]/SHIM_NAP=5/SHIM_NAP=50}") # for what must not end before it is interrupted
 products="power.h5 series.h5 other.h5"
 digest() { sha256sum $products 2>&1; }
 clear_all() { rm -f power.h5* series.h5* other.h5*; }
@@ -78,7 +78,7 @@ for cycle in 1 2; do
             kill -9 "$(ranks | sed -n "$((RANDOM % size + 1))p")" 2>/dev/null
         fi
         reap $run
-        while [ -n "$(ranks)" ]; do sleep 0.05; done
+        while [ -n "$(ranks)" ]; do nap 0.1; done
         [ -e other.h5 ] && ! ls ./*.journal >/dev/null 2>&1 && break
         kills=$((kills + 1))
         if [ $kills = 3 ]; then
@@ -211,7 +211,7 @@ warm - <<'PYTHON'
 import h5py
 with h5py.File("obs.h5") as f, h5py.File("chunked.h5", "w") as g:
     g.create_dataset("v", data=f["v"], chunks=(4096, 2, 2), fletcher32=True)
-    at = g["v"].id.get_chunk_info(100).byte_offset
+    at = g["v"].id.get_chunk_info(40).byte_offset
 with open("chunked.h5", "r+b") as file:
     file.seek(at + 7)
     file.write(b"\x55\x55\x55")

@@ -1,6 +1,7 @@
 # Input of which a part cannot be read (run.on_bad: nan): the rows that need it are NaN and marked, all others
 # are those of a sound input; the exit status says so. The same however the work is cut, and when killed.
 . "$(dirname "$0")/../tools/lib.sh"
+samples=1000000
 . "$here/tests/cli/begun.bash"
 
 runs "an undisturbed run" "$voltmill" run job.yaml
@@ -82,7 +83,7 @@ run=$!
 await 150
 kill -9 $run $(ranks)
 reap $run
-while [ -n "$(ranks)" ]; do sleep 0.05; done
+while [ -n "$(ranks)" ]; do nap 0.1; done
 holes "killed and resumed" "${slow[@]}" "${broken[@]}" "$voltmill" run --set run.on_bad=nan job.yaml
 same "killed and resumed: same bytes" "$expected" "$(digest)"
 clear_all

@@ -26,7 +26,7 @@ all_gone() { # those of a killed mpirun live on for a moment
 
 begin() { # begin BACKEND: a run on one or three ranks; for a random while
     size=$((RANDOM % 2 * 2 + 1))
-    mpirun -n $size "${slow[@]}" SHIM_NAP=2 "$voltmill" run --set channelise.backend="$1" job.yaml >log 2>&1 &
+    mpirun -n $size "${slow[@]}" SHIM_NAP=5 "$voltmill" run --set channelise.backend="$1" job.yaml >log 2>&1 &
     run=$!
     sleep "$((RANDOM % 2)).$((RANDOM % 800 + 200))"
 }
