@@ -7,14 +7,14 @@ shim=${VOLTMILL_IO_SHIM:-$(dirname "$voltmill")/tests/faults/io_shim.so}
 
 cat >obs.yaml <<YAML
 file: obs.h5
-samples: 704512
+samples: 442368
 streams: {pols: 2, chans: 6}
 bits: 8
 sample_rate_hz: 1e6
 freq_hz: 100e6
 noise: 20
 tones: [{freq_hz: 100.2e6, amplitude: 30}]
-gaps: [{stream: 3, first: 300000, count: 120000}, {stream: 10, first: 500000, count: 1000}]
+gaps: [{stream: 3, first: 300000, count: 120000}, {stream: 10, first: 440000, count: 1000}]
 seed: 7
 YAML
 runs "an observation of 6 coarse channels, with gaps in single streams" "$voltmill" synth obs.yaml
@@ -34,8 +34,9 @@ run: {chunk: 16, sync: 0.01}
 YAML
 products=(iquv.h5 sum.fil each.fits two.h5 packed.h5 level.h5 eight.h5)
 small=(--set run.memory=240MiB)
-in_groups 18
-for product in iquv.h5 eight.h5 packed.h5 level.h5; do
+in_groups 12
+sampled 2 iquv.h5 eight.h5 packed.h5 level.h5
+for product in "${sample[@]}"; do
     runs "verify $product in little memory" "$voltmill" verify "${small[@]}" $product
     runs "verify --crc $product" "$voltmill" verify --crc $product
 done
@@ -80,14 +81,14 @@ errs 4 '1 of [0-9]* chunks are damaged' "$voltmill" verify --crc --json iquv.h5.
 [ "$(grep -c '"first_byte_of_row": \(0\|393216\|786432\|1179648\),$' stdout)" = 4 ]
 ok $? "names the parts of rows of a damaged chunk"
 flip
-go_on 18
+go_on 12
 
 # Some bytes of one coarse channel are unreadable: no other one loses samples, however many are read with it.
 warm - <<'PYTHON'
 import h5py
 import numpy as np
 with h5py.File("apart.h5", "w") as f:
-    f["v"] = np.random.default_rng(5).integers(-60, 60, (6, 2, 704512, 2)).astype("i1")
+    f["v"] = np.random.default_rng(5).integers(-60, 60, (6, 2, 442368, 2)).astype("i1")
 PYTHON
 cat >apart.yaml <<'YAML'
 input:
@@ -97,7 +98,7 @@ channelise: {channels: 16384, taps: 4, backend: cpu}
 products: [{kind: power, file: apart-i.h5, integrate: 4, polarisation: I}]
 run: {chunk: 16, on_bad: nan}
 YAML
-at=$(warm -c 'import h5py; print(h5py.File("apart.h5")["v"].id.get_offset() + 2 * (5 * 704512 + 300000))')
+at=$(warm -c 'import h5py; print(h5py.File("apart.h5")["v"].id.get_offset() + 2 * (5 * 442368 + 200000))')
 broken=(env "LD_PRELOAD=$shim" "SHIM_BAD=$at-$((at + 400000))")
 for memory in 2GiB 240MiB; do
     status=0
@@ -116,14 +117,14 @@ done
 same "the same bytes in groups" 1 "$(sort -u sums | wc -l)"
 
 # Killed with holes that one group has marked, but not recorded; then the disk is sound: the rows are no holes.
-at=$((at + 60000))
+at=$((at + 260000))
 little=(--set run.memory=120MiB --set run.sync=0.01 apart.yaml)
 runs "a sound disk" "$voltmill" run "${little[@]}"
 sound=$(sha256sum apart-i.h5)
 rm apart-i.h5
 { env "LD_PRELOAD=$shim" "SHIM_BAD=$at-$((at + 200000))" SHIM_NAP=10 SHIM_RECORDS=9:kill "$voltmill" run "${little[@]}" >killed 2>&1; } 2>/dev/null
 runs "holes of a group that is not recorded" "$voltmill" run "${little[@]}"
-grep -Eq '^note: [1-9][0-9]* of 18 chunks are done' "$work/output"
+grep -Eq '^note: [1-9][0-9]* of 12 chunks are done' "$work/output"
 ok $? "other chunks stay"
 same "leave no marks" "$sound" "$(sha256sum apart-i.h5)"
 

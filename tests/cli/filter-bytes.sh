@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../tools/lib.sh"
 
 observe() { # observe NAME LINES...: an observation
-    printf '%s\n' "file: $work/$1.h5" 'samples: 120000' 'bits: 8' 'sample_rate_hz: 1e6' 'freq_hz: 100e6' \
+    printf '%s\n' "file: $work/$1.h5" 'samples: 60000' 'bits: 8' 'sample_rate_hz: 1e6' 'freq_hz: 100e6' \
         'noise: 20' 'seed: 7' "${@:2}" >"$work/$1.yaml"
     runs "observation $1" "$voltmill" synth "$work/$1.yaml"
 }

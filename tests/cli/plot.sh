@@ -103,12 +103,12 @@ print((bright.mean(axis=1) > 0.4).sum(), (bright.mean(axis=0) > 0.4).sum(), "NaN
 END
 }
 
+warm_pictures
 runs "a picture" "$voltmill" plot tone.h5
 same "by default as PNG beside the file" "1320 1053" "$(size_of tone.png)"
 same "of a size that it states" 1 "$(grep -c '^tone.png: 1320 x 1053 pixels$' output)"
 runs "the same again" "$voltmill" plot tone.h5
 same "is complete before" "complete before: tone.png" "$(cat output)"
-warm_pictures
 runs "an older picture is replaced" "$voltmill" plot --size 400x300 --kind time tone.h5
 same "by one of the size that is asked for" "400 300" "$(size_of tone.png)"
 runs "and as SVG, with its numbers" plot -o tone.svg --data numbers.csv tone.h5

@@ -31,14 +31,14 @@ same "and touched no folder of MPI's" "ompi.$(uname -n).$(id -u)" "$(ls tmp)"
 runs "two ranks" mpirun -n 2 "$voltmill" synth --force spec.yaml
 
 # Nodes are paid for: fewer chunks than ranks are worth a word where a chunk is long.
-truncate -s 800M zeros.bin
+truncate -s $((2100 * 65536 * 2)) zeros.bin
 cat >idle.yaml <<'END'
-input: {files: zeros.bin, layout: {format: raw, type: ci8, axes: "time,pol:2", sample_rate_hz: 16e6, freq_hz: 320e6}}
+input: {files: zeros.bin, layout: {format: raw, type: ci8, axes: "time,pol:1", sample_rate_hz: 16e6, freq_hz: 320e6}}
 channelise: {channels: 65536, taps: 1, window: rect, backend: cpu}
-products: [{kind: power, file: idle.h5, integrate: 2000}]
+products: [{kind: power, file: idle.h5, integrate: 2100}]
 END
 runs "fewer chunks than ranks" mpirun -n 3 "$voltmill" run idle.yaml
-same "which is said" 1 "$(grep -c '^note: 2 chunks for 3 ranks: the others have nothing to do' output)"
+same "which is said" 1 "$(grep -c '^note: 1 chunk for 3 ranks: the others have nothing to do' output)"
 runs "one rank" "$voltmill" run --force idle.yaml
 same "has enough" 0 "$(grep -c 'nothing to do' output)"
 

@@ -64,8 +64,8 @@ END
 }
 says() { case $(look words) in *"$1"*) ok 0 "says: $1" ;; *) ok 1 "says: $1" ;; esac; }
 
-runs "a run with a report" mpirun -n 2 "$voltmill" run --report page.html --set run.threads=1 job.yaml
 warm_pictures
+runs "a run with a report" mpirun -n 2 "$voltmill" run --report page.html --set run.threads=1 job.yaml
 same "it is named" 1 "$(grep -c '^page.html: the report' output)"
 same "tags are closed" 0 "$(look wrong)"
 same "nothing is fetched, nothing runs" 0 "$(look fetched)"

@@ -92,7 +92,7 @@ delays True True
 share True True True" "$said"
 
 # --- bytes
-runs "3 ranks, other chunks" mpirun -n 3 "$voltmill" run --force --set run.chunk=77 job.yaml
+runs "3 ranks, other chunks" mpirun -n 3 "$voltmill" run --force --set run.chunk=277 job.yaml
 same "the same bytes" "$expected" "$(sha256sum series.h5)"
 runs "edges: pad" "$voltmill" run job.yaml --set dedisperse.edges=pad --set dedisperse.file=pad.h5
 same "makes more times" True "$(warm -c "

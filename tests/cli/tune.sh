@@ -23,7 +23,7 @@ runs "a bench of something far" $bench --dms 2048 --dm-step 0.01 --database base
 same "nothing near" 1 "$(says 'nothing is tuned')"
 
 # Killed: what was timed is in the log.
-$tune --dms 64 --seconds 0.1 --repeat 6 --search exhaustive --database kill.txt --log kill.csv >killed 2>&1 &
+$tune --dms 64 --seconds 0.1 --repeat 3 --search exhaustive --database kill.txt --log kill.csv >killed 2>&1 &
 tuner=$!
 for _ in $(seq 400); do
     [ -e kill.csv ] && [ "$(wc -l <kill.csv)" -gt 12 ] && break
@@ -35,13 +35,13 @@ kept=$(($(wc -l <kill.csv) - 1))
 ok "$((kept >= 12 && kept < 100 ? 0 : 1))" "killed on its way ($kept configurations)"
 [ -e kill.txt ] && ok 1 "nothing is in the database yet"
 truncate -s -3 kill.csv
-runs "the same goes on" $tune --dms 64 --seconds 0.1 --repeat 6 --search exhaustive --database kill.txt --log kill.csv
+runs "the same goes on" $tune --dms 64 --seconds 0.1 --repeat 3 --search exhaustive --database kill.txt --log kill.csv
 same "all but the cut line was kept" "$((kept - 1))" "$(sed -n 's/.* \([0-9]*\) from the log.*/\1/p' output)"
 same "the cut line is told" 1 "$(says 'warning: kill.csv: 1 line is cut short')"
 same "its result is kept" 1 "$(problems kill.txt)"
 
 # Stopped: what was found is kept, as a search that was cut.
-$tune --dms 64 --seconds 0.1 --repeat 6 --search exhaustive --database stop.txt --log stop.csv >stopped 2>&1 &
+$tune --dms 64 --seconds 0.1 --repeat 3 --search exhaustive --database stop.txt --log stop.csv >stopped 2>&1 &
 tuner=$!
 for _ in $(seq 400); do
     [ -e stop.csv ] && [ "$(wc -l <stop.csv)" -gt 12 ] && break

@@ -295,7 +295,7 @@ END
     ok $bad "$name: one of power that is wrong by 2e-4"
 }
 carrier 20 2048 9
-carrier 4 262144 2
+carrier 4 131072 2
 # Frequencies of 1 to 2 MiB of several coarse channels, after which nothing else is in the file.
 cat >fine.yaml <<'END'
 file: fine-obs.h5

@@ -74,6 +74,7 @@ stuck() {
 }
 paths=(job.yaml /found.csv /series.h5 .packed.part "/tuned.txt --tune-budget 2 --database tuned.txt")
 if has_pictures; then
+    warm_pictures
     paths+=("/page.html --report page.html")
 else
     skip "matplotlib is not installed (make deps)"

@@ -2,8 +2,8 @@
 # one that has begun does not go on with other coefficients, and a batch that is killed goes on.
 . "$(dirname "$0")/../tools/lib.sh"
 
-printf '%s\n' "file: $work/obs.h5" 'samples: 6e6' 'streams: {pols: 2}' 'bits: 8' 'sample_rate_hz: 1e6' 'freq_hz: 400e6' \
-    'noise: 20' 'burst: {time_s: 3, dm: 20, amplitude: 900}' >"$work/spec.yaml"
+printf '%s\n' "file: $work/obs.h5" 'samples: 3e6' 'streams: {pols: 2}' 'bits: 8' 'sample_rate_hz: 1e6' 'freq_hz: 400e6' \
+    'noise: 20' 'burst: {time_s: 1.5, dm: 20, amplitude: 900}' >"$work/spec.yaml"
 runs "an observation" "$voltmill" synth "$work/spec.yaml"
 warm -c "import numpy; numpy.savetxt('$work/c.txt', numpy.hamming(30001) * numpy.sinc(numpy.linspace(-3000, 3000, 30001)) / 5)"
 cat >"$work/job.yaml" <<YAML
@@ -39,7 +39,7 @@ killed_after() {
     mpirun -n 2 "$voltmill" run "$work/job.yaml" >"$work/run.log" 2>&1 &
     run=$!
     while kill -0 "$run" 2>/dev/null && now=$(done_chunks) && [ "${now:-0}" -lt $((${begun:-0} + $1)) ]; do
-        sleep 0.01
+        nap 0.03
     done
     kill_ranks
     wait "$run"

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../tools/lib.sh"
 . "$here/tests/tools/sparse.sh"
 
-sparse "$work/obs.h5" 268435456
+sparse "$work/obs.h5" 134217728
 cat >"$work/job.yaml" <<YAML
 input: {files: $work/obs.h5}
 channelise: {channels: 256, taps: 16}

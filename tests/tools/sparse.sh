@@ -54,7 +54,7 @@ PYTHON
 }
 
 # Starts its arguments and writes the peak resident memory (KiB) of that process to a file of its own, and its peak
-# anonymous memory, as it is seen every 2 ms, to one beside it.
+# anonymous memory, as it is seen every 5 ms, to one beside it.
 cat >"$work/peak" <<'PYTHON'
 import os, re, resource, sys, time
 child = os.fork()
@@ -64,7 +64,7 @@ anonymous, ended = 0, 0
 while not ended:
     with open(f"/proc/{child}/status") as f:
         anonymous = max([anonymous] + [int(kib) for kib in re.findall(r"RssAnon:\s+(\d+)", f.read())])
-    time.sleep(0.002)
+    time.sleep(0.005)
     ended, status = os.waitpid(child, os.WNOHANG)
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
 for name, kib in (f"{sys.argv[1]}.{os.getpid()}", peak), (f"{sys.argv[1]}-anonymous.{os.getpid()}", anonymous):
