@@ -25,6 +25,8 @@ archive = common.write_archive("obs", stored, "time,pol,chan,reim", 1e6, "comple
 with h5py.File(archive, "r+") as file:
     file["pol"] = ["X", "Y"]
     file["gaps"] = np.array([[5000, 3000]], "u8")
+if common.has_pictures():
+    common.warm_pictures()
 ROWS = {"power": "data", "spectra": "spectra", "series": "dedispersed"}
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -IS
-"""A Python for pictures that has loaded matplotlib: VOLTMILL_PYTHON of tests that draw often.
+"""A Python for pictures that has loaded matplotlib, and h5py where it is: VOLTMILL_PYTHON of tests that draw or export often.
 
-    warm_draw.py serve SOCKET   loads numpy and matplotlib once, then forks for each program that is asked for
+    warm_draw.py serve SOCKET   loads these once, then forks for each program that is asked for
     warm_draw.py -IBc TEXT ...  as python does it, by the server at $WARM_DRAW, with these files 0, 1, 2
 """
 import os
@@ -33,6 +33,10 @@ def draw_run(here, files, words):
 def serve(path):
     import signal
 
+    try:
+        import h5py  # noqa: F401
+    except ImportError:
+        pass
     import matplotlib.backends.backend_agg  # noqa: F401: loaded for them, as all below
     import matplotlib.backends.backend_svg  # noqa: F401
     import matplotlib.figure  # noqa: F401
