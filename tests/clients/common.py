@@ -82,6 +82,16 @@ def close(found, expected, tolerance, name):
               f"found    {found.ravel()[:4]}", f"expected {expected.ravel()[:4]}")
 
 
+def sampled(cases, every, name):
+    """Every Nth of the cases of a sweep, from one that VOLTMILL_TEST_SEED chooses; all with VOLTMILL_TEST_ALL."""
+    cases = list(cases)
+    if os.environ.get("VOLTMILL_TEST_ALL"):
+        return cases
+    seed = int(ENVIRONMENT["VOLTMILL_TEST_SEED"])
+    note(f"{name}: one of {every} (VOLTMILL_TEST_SEED={seed}; all: VOLTMILL_TEST_ALL=1)")
+    return cases[seed % min(every, len(cases) or 1)::every]
+
+
 def finish():
     print(f"1..{Tap.count}")
     sys.exit(1 if Tap.failures else 0)
@@ -99,9 +109,11 @@ class Failed(Exception):
 
 
 def has_pictures():
-    """Whether the Python that draws has matplotlib."""
+    """Whether the Python that draws has matplotlib: found, not loaded, which takes ten times as long."""
     python = os.environ.get("VOLTMILL_PYTHON", "/usr/bin/python3")
-    return subprocess.run([python, "-Ic", "import numpy, matplotlib"], capture_output=True, check=False).returncode == 0
+    found = ("import sys; from importlib.util import find_spec; "
+             "sys.exit(not (find_spec('numpy') and find_spec('matplotlib')))")
+    return subprocess.run([python, "-Ic", found], capture_output=True, check=False).returncode == 0
 
 
 def warm_pictures():

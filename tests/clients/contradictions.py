@@ -2,6 +2,9 @@
 import os
 import runpy
 
-for key, value in {"COUNT": "6", "SEED": "1", "JOBS": "2"}.items():
+from common import ENVIRONMENT
+
+for key, value in {"COUNT": "3", "SEED": ENVIRONMENT["VOLTMILL_TEST_SEED"], "JOBS": "2"}.items():
     os.environ.setdefault(key, value)
+print(f"# the changes of SEED={os.environ['SEED']}, COUNT={os.environ['COUNT']}")
 runpy.run_path(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../long/contradictions.py"), run_name="__main__")

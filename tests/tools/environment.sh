@@ -36,6 +36,8 @@ else
 fi
 export VOLTMILL_CACHE=${VOLTMILL_CACHE:-$test_cache}
 export LC_ALL=C.UTF-8
+# Long sweeps take a sample, another one each day, and all that run beside each other the same (tests/README.md).
+export VOLTMILL_TEST_SEED=${VOLTMILL_TEST_SEED:-$((EPOCHSECONDS / 86400))}
 # libclFFT deletes objects under another type than it made them. Up to GCC 13 the sanitizer takes what a thread keeps, if it
 # lies at certain addresses, for that of an old glibc, and then crashes where it looks for leaks (google/sanitizers #1322).
 # LLVM gives PoCL's threads a stack for signals, which the sanitizer would unmap as its own when they end.
