@@ -2,6 +2,8 @@
  * are: no cut, thread or layout changes a byte. The reference is checked against the plain sum. */
 #include "filter_bench.h"
 
+#include "sampled.h"
+
 /* Calls for every backend that is there. */
 #define EACH_BACKEND(t)                                                                            \
     for (struct tested *t = tested; t < tested + TESTED; t++)                                      \
@@ -13,7 +15,7 @@ static const enum filter_method methods[] = {FILTER_DIRECT, FILTER_OVERLAP_SAVE}
  * a number with which all combinations have their turn. */
 static int is_skipped(const struct tested *t, unsigned number, unsigned every)
 {
-    return t->is_slow && !getenv("VOLTMILL_TEST_ALL") && number % every != 0;
+    return t->is_slow && !is_sampled(number, every);
 }
 
 /* The definition as compute/filter.h writes it, for 8-bit complex samples. */
@@ -80,7 +82,7 @@ static void all_lengths_agree_with_the_reference(void **state)
     EACH_BACKEND(t)
     {
         for (unsigned i = 0; i < 12 * 8; i++) {
-            if (t != reference && !is_skipped(t, i, 11) && (t->is_slow || i % LENGTHS_EVERY == 0)) {
+            if (t != reference && !is_skipped(t, i, 23) && (t->is_slow || i % LENGTHS_EVERY == 0)) {
                 one_agrees(t, methods[i / 4 % 2], i % 2, i / 2 % 2, taps[i / 8]);
             }
         }
@@ -127,7 +129,7 @@ static void all_candidates_agree_with_the_reference(void **state)
             assert_memory_equal(&b.spec.choice.shape, &list[0], sizeof *list);
             uint32_t sets = t->kind == BACKEND_CPU ? backend_simd(t->backend) : 1;
             for (uint32_t j = 0; j < count * sets; j++) {
-                if (!is_skipped(t, j, 7)) {
+                if (!is_skipped(t, j, 17)) {
                     b.spec.choice.shape = list[j % count];
                     b.spec.choice.shape.simd = t->kind == BACKEND_CPU ? j / count + 1 : 0;
                     bench_rows(&b, 0, rows_of(&b, 29000));
@@ -154,7 +156,7 @@ static void all_formats_agree_with_the_reference(void **state)
     {
         for (unsigned i = 0; i < 7 * LAYOUTS * 2; i++) {
             struct bench b;
-            if (is_skipped(t, i, 9)) {
+            if (is_skipped(t, i, 17)) {
                 continue;
             }
             bench_start(&b, inputs[i % 7].format, inputs[i % 7].is_complex, 0, 37, 3000);
@@ -184,7 +186,7 @@ static void decimated_and_shifted_rows_agree(void **state)
         for (unsigned i = 0; i < 6 * 3 * 4; i++) {
             struct bench b;
             uint32_t d = decimate[i % 6];
-            if (is_skipped(t, i, 11)) {
+            if (is_skipped(t, i, 23)) {
                 continue;
             }
             bench_start(&b, SAMPLE_I16, i / 18 % 2, i / 6 % 2, taps[i / 6 % 3], 6000);

@@ -1,6 +1,7 @@
 /* The OpenCL backend against the reference: every kernel, on whatever device there is. */
 #include "channelise_bench.h"
 #include "find_device.h"
+#include "sampled.h"
 
 #include <stdio.h>
 
@@ -52,7 +53,9 @@ static void kernels_agree_with_the_reference(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (int input = 0; input < INPUTS; input++) {
             struct bench bench;
-            if (!is_all() && input != cases[i].few[0] && input != cases[i].few[1]) {
+            const int is_first = input == cases[i].few[0];
+            const int is_few = is_first || input == cases[i].few[1];
+            if (!is_all() && !(is_few && is_sampled((unsigned)i * 2 + !is_first, 4))) {
                 continue;
             }
             bench_start(&bench, inputs[input].format, inputs[input].is_complex, cases[i].channels,
@@ -80,7 +83,7 @@ static void products_agree_with_the_reference(void **state)
                 struct bench bench;
                 int is_often = is_complex ? i == 2 || i == 6 || (i == 3 && kernel == 0)
                                           : i == 6 && kernel == 0;
-                if (!is_often && !is_all()) {
+                if (!is_all() && !(is_often && is_sampled((unsigned)(i + kernel), 2))) {
                     continue;
                 }
                 bench_start(&bench, SAMPLE_I8, is_complex, 64, 3, 120);
@@ -120,7 +123,7 @@ static void cuts_change_nothing(void **state)
             /* Power of all that are neither fused nor fine is made by one kernel. */
             int is_often = !is_power || kernels[kernel] == KERNEL_FUSED ||
                            kernels[kernel] == KERNEL_CACHE || kernels[kernel] == KERNEL_FINE;
-            if (!is_often && !is_all()) {
+            if (!is_all() && (!is_often || !is_sampled((unsigned)(kernel + is_power), 2))) {
                 continue;
             }
             size_t channels = kernels[kernel] == KERNEL_FINE ? 256 : 64;
@@ -218,7 +221,8 @@ static void fine_channels_agree_with_the_reference(void **state)
             struct bench bench;
             /* Sums with one of the few. */
             int is_often = cases[i].is_often && (is_power ? i == 1 : i != 1);
-            if ((!is_often && !is_all()) || (is_power && cases[i].lag)) {
+            if ((!is_all() && !(is_often && is_sampled((unsigned)i, 2))) ||
+                (is_power && cases[i].lag)) {
                 continue;
             }
             bench_start(&bench, SAMPLE_I8, 1, channels, 3, 34);
@@ -255,7 +259,8 @@ static void missing_samples_agree(void **state)
         for (int variant = inputs[input].format == SAMPLE_I4 ? 0 : 2; variant < 4; variant++) {
             struct bench bench;
             int is_often = (variant + input) % 2 == 0 && input != 2 && input != 3 && input != 6;
-            if (!is_often && !is_all()) {
+            if (!is_all() &&
+                (!is_often || !is_sampled((unsigned)input / 4 + (unsigned)variant / 2, 2))) {
                 continue;
             }
             bench_start(&bench, inputs[input].format, inputs[input].is_complex, 20, 4, 60);

@@ -2,6 +2,8 @@
  * reference, the way there and back, and that no cut changes a bit. */
 #include "synthesise_bench.h"
 
+#include "sampled.h"
+
 #define EACH_BACKEND(t)                                                                            \
     for (struct tested *t = tested; t < tested + TESTED; t++)                                      \
         if (t->backend)
@@ -9,7 +11,7 @@
 /* Returns whether a case is skipped: if kernels are slow to build, only every Nth runs. */
 static int is_skipped(const struct tested *t, unsigned number, unsigned of)
 {
-    return t->is_slow && !getenv("VOLTMILL_TEST_ALL") && number % of != 0;
+    return t->is_slow && !is_sampled(number, of);
 }
 
 /* The sums of compute/synthesise.h, of 8-bit samples. */
@@ -452,7 +454,7 @@ static void backends_agree_with_the_reference(void **state)
         for (unsigned i = 0; t != reference && i < sizeof cases / sizeof *cases * LAYOUTS; i++) {
             const unsigned c = i / LAYOUTS;
             struct bench b;
-            if (is_skipped(t, i, 10)) { /* all layouts */
+            if (is_skipped(t, i, 17)) { /* all layouts, one after the other */
                 continue;
             }
             const uint64_t spectra = cases[c].rows / cases[c].hop + 2;
