@@ -189,7 +189,7 @@ test-unit: test-deps
 ## test-long: what takes too long for every change (1,500 attacks, every format killed and failing, 200 storages, runs killed and killed again, every kernel)
 LONG_TESTS = $(sort $(wildcard tests/long/*.sh tests/long/*.py))
 # Scripts that draw a sample take all here; some of them are run by one of tests/long.
-SAMPLED_TESTS = $(filter-out $(LONG_TESTS:tests/long/%=tests/faults/%),$(sort $(shell grep -l '^ *sampled ' tests/cli/*.sh tests/faults/*.sh)))
+SAMPLED_TESTS = $(filter-out $(LONG_TESTS:tests/long/%=tests/faults/%) tests/clients/common.py,$(sort $(shell grep -lE '^ *sampled |[^_]sampled\(' tests/cli/*.sh tests/faults/*.sh tests/clients/*.py)))
 .PHONY: test-long
 test-long: test-deps
 	$(Q)$(MAKE) --no-print-directory all test-programs

@@ -87,16 +87,16 @@ reap() {
     wait "$1"
 } 2>/dev/null
 
-# sampled COUNT WORD...: sets `sample` to COUNT of the words, in their order, drawn by the seed that is printed (SEED=N
-# repeats it); VOLTMILL_TEST_ALL=1: to all of them. Here, not in $(...): each draws on.
+# sampled COUNT WORD...: sets `sample` to COUNT of the words, in their order, drawn by VOLTMILL_TEST_SEED, which
+# is printed; VOLTMILL_TEST_ALL=1: to all of them. Here, not in $(...): each draws on.
 sampled() {
     local wanted=$1
     shift
     sample=()
     [ -z "${VOLTMILL_TEST_ALL:-}" ] || wanted=$#
     if [ -z "${drawn_by:-}" ]; then
-        drawn_by=${SEED:-$RANDOM}
-        echo "# SEED=$drawn_by"
+        drawn_by=${VOLTMILL_TEST_SEED:-$RANDOM}
+        echo "# VOLTMILL_TEST_SEED=$drawn_by"
         RANDOM=$drawn_by
     fi
     while [ $# -gt 0 ]; do
