@@ -128,8 +128,9 @@ struct backend_rates {
     double copy, upload, download;
 };
 /* Measures rates of memory, in bytes a second. Upload and download are 0 without a device. Takes
- * two blocks of memory of 128 MiB, of a GPU's up to 1 GiB, and frees them. Fails with DEVICE
- * (memory, or a copy); *out may then be filled in part. */
+ * two blocks of memory of 128 MiB, of a GPU's up to 1 GiB each. A device takes as many bytes of the
+ * host, too, pinned. Frees them, unless the backend keeps buffers. Fails with DEVICE (memory, or a
+ * copy); *out may then be filled in part. */
 status_t backend_measure(backend_t *backend, struct backend_rates *out);
 /* Measures the rate of fused multiply-adds of floats in registers on `threads` threads (of the
  * host), in operations per second (two for each multiply-add); 0 if unknown. Fails with DEVICE, on

@@ -43,7 +43,8 @@ extern const struct description sheet_description;
 /* Reads `rows` rows from row `row` on and `chans` channels from channel `chan` on, of if number
  * `at_if`, all from 0 and inside of the sheet, into out, float [rows][chans]. Pairs become |x|^2;
  * numbers in few bits get their scale and offset before. Main thread only. Fails with DATA if they
- * are unreadable or damaged; with DEVICE (memory). `out` is undefined then. */
+ * are unreadable, damaged or changed since; with DEVICE (memory, descriptors, threads). `out` is
+ * undefined then. */
 status_t sheet_read(const struct sheet *sheet, uint64_t row, uint64_t rows, uint64_t at_if,
                     uint64_t chan, uint64_t chans, float *out);
 

@@ -121,8 +121,9 @@ void pass_limit(struct pass *pass, enum backend_kind backend);
 status_t pass_begin_limit_all(struct pass *pass, const char *what, double later);
 
 enum { PASS_TEXT = 2 * UNITS_TEXT + 16 };
-/* On rank 0, after pass_claim_all(): writes "12 of 40 chunks", those done by now, earlier runs
- * included, into `text`. Returns `text`. */
+/* Writes "12 of 40 chunks", those done by now, earlier runs included, into `text`; returns `text`.
+ * For rank 0, or alone, after pass_claim_all(). The pass is not complete, and it was begun by an
+ * earlier run (pass->begun) or is planned (pass->making). */
 const char *pass_count_done(const struct pass *pass, char text[PASS_TEXT]);
 
 /* Begins the journals, processes all chunks that are not done, and awaits the comparison of rows of

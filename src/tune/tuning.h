@@ -57,10 +57,12 @@ void tuning_end(struct tuning *tuning);
  * search, of either kind, for a tuning. */
 status_t tuning_search(struct tuning *tuning, const struct tune_request *request,
                        const uint32_t *also);
-/* Searches the picked configurations within options->time, without regard to the budget, and does
- * not store the result. The configuration of the database, if it is in the space, replaces
- * options->known. `log` may be NULL. If the time is over, nothing is timed, and the summary is_cut.
- * Fails as tuning_search(): USAGE, NO_SPACE, DATA, DEVICE. */
+/* Searches the picked configurations within options->time, without regard to the budget. Sets
+ * tuning->values to the fastest correct one, if there is any, `found` to TUNE_EXACT then, and
+ * outcome and summary. Stores nothing: tuning_keep() does. The configuration of the database, if it
+ * is in the space, replaces options->known. `log` may be NULL. If the time is over (the summary
+ * is_cut), or none fits, nothing is timed, and the values stay. Fails as tuning_search(): USAGE,
+ * NO_SPACE, DATA, DEVICE; the values are unchanged then. */
 status_t tuning_search_picked(struct tuning *tuning, const struct tune_pick *pick,
                               const struct tune_options *options, tune_log_t *log);
 /* Stores the result of the search in `database` (NULL: the user's own) by store_put(), if it found

@@ -41,9 +41,10 @@ struct fine_shape {
 };
 
 /* fine_shape(): returns the shape by rule. Complex transforms of FINE_LEAST to 2^26 points whose
- * length is a power of two go side by side. Those from fine_least() points on whose length has two
- * such factors, of primes up to 13, go through FFTW; all others not by columns and rows. Another
- * shape may round otherwise, so a job has that of rank 0.
+ * length is a power of two go side by side. Other complex ones from fine_least() points on go
+ * through FFTW if no prime factor is above 13, and struct fine_shape admits a height and width. All
+ * others, real ones too, get {0}: not by columns and rows. Another shape may round otherwise, so a
+ * job has that of rank 0.
  *
  * fine_least(): returns 2^18 where the second-level cache has less than 2 MiB, else 2^14. Shorter
  * transforms FFTW does as fast from the cache, and plans soon (measured on an EPYC and a Xeon). */
@@ -97,10 +98,10 @@ void fine_fft_columns(const fine_fft_t *fine, const float *columns, size_t first
 void fine_fft_rows(const fine_fft_t *fine, const float *matrix, size_t first, float *scratch,
                    float *bins);
 
-/* Computes bins k1 + height k2 for k1 = first .. first + FINE_COLUMNS - 1, and stores them at their
- * places in `spectrum`, float [height width][2], past the caches: then the thread calls settle()
- * (struct cpu_kernels). Matrix and scratch as for fine_fft_rows(), all aligned to 64 bytes. For
- * shapes that are side by side only. */
+/* Computes bins k1 + height k2 for k1 = first .. first + FINE_COLUMNS - 1; `first` is a multiple of
+ * FINE_COLUMNS. Stores them at their places in `spectrum`, float [height width][2], past the
+ * caches: then the thread calls settle() (struct cpu_kernels). Matrix and scratch as for
+ * fine_fft_rows(), all aligned to 64 bytes. For shapes that are side by side only. Cannot fail. */
 void fine_fft_spectrum(const fine_fft_t *fine, const float *matrix, size_t first, float *scratch,
                        float *spectrum);
 

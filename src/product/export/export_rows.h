@@ -38,11 +38,11 @@ struct export_rows {
     uint64_t lines, first_line;
 };
 
-/* Finds the form of a product's rows, and makes the head of its file; text_free(head) returns it.
- * `options`: format, bits, stamp; is_own 1; `out`, a name for messages; and `product`, an HDF5 file
- * without rows that this process has made, and opens itself. Fails with USAGE (numbers that the
- * format cannot store), DATA (the file is unreadable), DEVICE (memory, descriptors, no child),
- * STOPPED. */
+/* Finds the form of a product's rows, and makes the head of its file in *head, {0} before, for
+ * text_free(). A failure leaves both unchanged. `options`: format, bits, stamp; is_own 1; `out`, a
+ * name for messages; and `product`, an HDF5 file without rows that this process made and opens
+ * itself. Main thread only (HDF5). Fails with USAGE (numbers or polarisations that the format
+ * cannot store), DATA (the file is unreadable), DEVICE (memory, descriptors, no child), STOPPED. */
 status_t export_rows_of(const struct export_bank_options *options, struct text *head,
                         struct export_rows *out);
 

@@ -66,8 +66,10 @@ uint32_t fir_shapes(const struct channelise_spec *spec, enum kernel_kind kernel,
 uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
                    const struct device_info *device, struct channelise_shape *out, uint32_t most);
 
-/* Builds the kernel of a shape for a problem, or takes it from the user's cache; clReleaseKernel()
- * frees *out. Fails with DEVICE (memory, a kernel that does not build). */
+/* Builds the kernel of a shape of fir_shapes() or fir_space() for a problem, or takes it from the
+ * user's cache; clReleaseKernel() frees *out. With device->is_ahead, *out stays unchanged if
+ * another process is building its program. Fails with DEVICE (memory, a kernel that does not
+ * build); *out is unchanged then. */
 status_t fir_build(device_t *device, const struct channelise_spec *spec,
                    const struct channelise_shape *shape, cl_kernel *out);
 
