@@ -11,8 +11,6 @@
 #include "ranks/agree.h"
 #include "verify/verify_parts.h"
 
-#include <errno.h>
-
 static status_t verify_process(void *context, driver_t *driver, uint64_t index)
 {
     struct verify *verify = context;
@@ -59,13 +57,6 @@ static status_t verify_spans_judge(const struct verify *verify)
                     "(%" PRIu64 " %s): rows or CRC were changed since it was made",
                     product->path, first, min_u64(first + place->span_rows, place->rows) - 1,
                     verify->spans.bad, verify->spans.bad == 1 ? "span" : "spans");
-}
-
-status_t verify_say_moved(status_t st, const char *key)
-{
-    return st == STATUS_DATA && strstr(report_cause(), strerror(ENOENT))
-               ? report_again(st, "%s (if it was moved: --set %s=PATH)", report_cause(), key)
-               : st;
 }
 
 /* Reads all rows that are marked in /provenance/holes. Fails with DEVICE or DATA. */

@@ -6,6 +6,7 @@
 #include "io/file.h"
 #include "product/contents.h"
 
+#include <errno.h>
 #include <float.h>
 #include <math.h>
 
@@ -270,4 +271,11 @@ status_t verify_read_row(struct verify *verify, const struct chunk *chunk, uint6
                       (char *)verify->stored + k * pieces.size));
     }
     return STATUS_OK;
+}
+
+status_t verify_say_moved(status_t st, const char *key)
+{
+    return st == STATUS_DATA && strstr(report_cause(), strerror(ENOENT))
+               ? report_again(st, "%s (if it was moved: --set %s=PATH)", report_cause(), key)
+               : st;
 }

@@ -276,7 +276,8 @@ static void doubts_are_noted(void **state)
         {"MJD_START 0\n", "MJD_START = 0 is no Modified Julian Day", 100},
         {"NBIT 16\nOBS_OFFSET 0\n", "ENDIAN is not there: numbers are little-endian", 50},
         {"ENDIAN ?\n", NULL, 100},
-        {"NBIT 32\nENDIAN LITTLE\n", NULL, 25},
+        {"NBIT 32\nENDIAN LITTLE\n",
+         "ENCODING = TWOSCOMPLEMENT is that of integers, but NBIT is 32", 25},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char lines[300];
