@@ -6,9 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* load_u16(), load_u32(), load_u64(): return the number of 2, 4, 8 bytes at `at`, an address
- * without alignment. `swap` not 0: its bytes are in the order opposite to this machine's; 0: in
- * this machine's. */
+/* Returns the number of 2 bytes at `at`, an address without alignment. `swap` not 0: its bytes are
+ * in the order opposite to this machine's; 0: in this machine's. */
 static inline uint16_t load_u16(const void *at, int swap)
 {
     uint16_t bits;
@@ -16,6 +15,7 @@ static inline uint16_t load_u16(const void *at, int swap)
     return swap ? bswap_16(bits) : bits;
 }
 
+/* Does as load_u16() with 4 bytes. */
 static inline uint32_t load_u32(const void *at, int swap)
 {
     uint32_t bits;
@@ -23,6 +23,7 @@ static inline uint32_t load_u32(const void *at, int swap)
     return swap ? bswap_32(bits) : bits;
 }
 
+/* Does as load_u16() with 8 bytes. */
 static inline uint64_t load_u64(const void *at, int swap)
 {
     uint64_t bits;
@@ -41,7 +42,7 @@ static inline uint32_t load_u24(const void *at, int swap)
            (uint32_t)bytes[is_big ? 2 : 0] << 8;
 }
 
-/* float_of_u32(), float_of_u64(): return the IEEE 754 number whose bits these are. */
+/* Returns the IEEE 754 number of 32 bits whose bits these are. */
 static inline float float_of_u32(uint32_t bits)
 {
     float value;
@@ -49,6 +50,7 @@ static inline float float_of_u32(uint32_t bits)
     return value;
 }
 
+/* Returns the IEEE 754 number of 64 bits whose bits these are. */
 static inline double float_of_u64(uint64_t bits)
 {
     double value;

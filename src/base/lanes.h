@@ -98,8 +98,7 @@ struct lanes_pair {
     lanes_t re, im;
 };
 
-/* lanes_load_parts(): loads LANES real parts and, after them, LANES imaginary parts: `from`
- * [2][LANES]. lanes_store_parts(): stores them likewise: `to` [2][LANES]. Addresses are multiples
+/* Loads LANES real parts and, after them, LANES imaginary parts: `from` [2][LANES], at a multiple
  * of VECTOR bytes. */
 INLINE struct lanes_pair lanes_load_parts(const float *from)
 {
@@ -107,6 +106,8 @@ INLINE struct lanes_pair lanes_load_parts(const float *from)
     return (struct lanes_pair){parts[0], parts[1]};
 }
 
+/* Stores LANES real parts and, after them, LANES imaginary parts: `to` [2][LANES], at a multiple
+ * of VECTOR bytes. */
 INLINE void lanes_store_parts(struct lanes_pair x, float *to)
 {
     lanes_t *parts = (lanes_t *)to;
@@ -141,13 +142,14 @@ INLINE void lanes_prefetch_pairs(const float *from)
     __builtin_prefetch(from + 2 * LANES - 1, 0, 2);
 }
 
-/* lanes_first_pairs(), lanes_last_pairs(): return the first and the last LANES / 2 of LANES pairs
- * (re, im), the inverse of lanes_split(). */
+/* Returns the first LANES / 2 of LANES pairs (re, im): with lanes_last_pairs() the inverse of
+ * lanes_split(). */
 INLINE lanes_t lanes_first_pairs(struct lanes_pair x)
 {
     return SHUFFLE(x.re, x.im, EACH_LANE(LANE_IN_TURN, 0));
 }
 
+/* Returns the last LANES / 2 of LANES pairs (re, im). */
 INLINE lanes_t lanes_last_pairs(struct lanes_pair x)
 {
     return SHUFFLE(x.re, x.im, EACH_LANE(LANE_IN_TURN, LANES));
@@ -159,19 +161,20 @@ INLINE lanes_t lanes_exchange(lanes_t x)
     return SHUFFLE(x, x, EACH_LANE(LANE_EXCHANGED, 1));
 }
 
-/* lanes_of(): returns LANES copies of a number. lanes_load(), lanes_store(): load and store LANES
- * floats at any address of a float (a multiple of 4 bytes). */
+/* Returns LANES copies of a number. */
 INLINE lanes_t lanes_of(float x)
 {
     const lanes_t zero = {0};
     return zero + x;
 }
 
+/* Loads LANES floats from any address of a float (a multiple of 4 bytes). */
 INLINE lanes_t lanes_load(const float *from)
 {
     return *(const lanes_anywhere *)from;
 }
 
+/* Stores LANES floats at any address of a float (a multiple of 4 bytes). */
 INLINE void lanes_store(float *to, lanes_t x)
 {
     *(lanes_anywhere *)to = x;
@@ -219,9 +222,8 @@ INLINE uint64_t lanes_count(mask_t found)
     return count;
 }
 
-/* Long sums are made in pieces, which are added in double. lanes_add_pieces(): adds sums[i][lane]
- * to total[i][lane], i < count. lanes_of_pieces(): rounds back to floats, sums[i][lane] =
- * total[i][lane]. Both lists are [count][LANES]. */
+/* Adds sums[i][lane] to total[i][lane], i < count: both are [count][LANES]. Long sums are made in
+ * pieces, which are added in double. */
 INLINE void lanes_add_pieces(const lanes_t *sums, int count, double total[][LANES])
 {
     for (int i = 0; i < count; i++) {
@@ -231,6 +233,7 @@ INLINE void lanes_add_pieces(const lanes_t *sums, int count, double total[][LANE
     }
 }
 
+/* Rounds total[i][lane] to the floats sums[i][lane], i < count: both are [count][LANES]. */
 INLINE void lanes_of_pieces(double total[][LANES], int count, lanes_t *sums)
 {
     for (int i = 0; i < count; i++) {

@@ -99,8 +99,8 @@ void report_say(enum report_kind kind, const char *format, ...)
 #define report_warn_loudly(...) report_say(REPORT_LOUD, __VA_ARGS__)
 
 /* Returns whether stderr takes a line within that many milliseconds (below 0: waits without limit);
- * 1 also if that cannot be asked. A full pipe or a paused terminal (Ctrl-S) does not take one: who
- * prints there waits until it does. Any thread. */
+ * 1 also if that cannot be asked, or a signal ends the wait. A full pipe or a paused terminal
+ * (Ctrl-S) does not take one: who prints there waits until it does. Any thread. */
 int report_is_read(int milliseconds);
 
 /* Sends all warnings and notes to `relay` instead of stderr, from the thread that reports them;

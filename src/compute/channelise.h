@@ -205,8 +205,9 @@ status_t channelise_candidates(backend_t *backend, const struct channelise_spec 
 status_t channelise_create(backend_t *backend, const struct channelise_spec *spec,
                            channelise_t **out);
 
-/* Returns a constant text of what a kind of backend can transform ("at most ... points"), or NULL
- * if it can make this number of channels. */
+/* Returns NULL if a kind of backend can make this number of channels. Returns NULL, too, for AUTO
+ * and for a kind that this build lacks. Else returns a constant text of what it can transform ("at
+ * most ... points"). */
 const char *channelise_limit(enum backend_kind kind, uint32_t channels);
 /* Returns the bytes of `memory`, of the host (an upper bound) or of the device (an estimate), that
  * the stage takes beside the buffers; 0: none. */

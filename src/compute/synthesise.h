@@ -85,8 +85,9 @@ status_t synthesise_words(const struct synthesise_choice *choice, struct text *o
 status_t synthesise_create(backend_t *backend, const struct synthesise_spec *spec,
                            synthesise_t **out);
 
-/* Returns a constant text of what a kind of backend can do ("at most ..."), or NULL if it can make
- * a synthesis of `points` points (C), with a filter of `ncoeff` coefficients (taps x C). */
+/* Returns NULL if a kind of backend can make a synthesis of `points` points (C), with a filter of
+ * `ncoeff` coefficients (taps x C). Returns NULL, too, for AUTO and for a kind that this build
+ * lacks. Else returns a constant text of what it can do ("at most ..."). */
 const char *synthesise_limit(enum backend_kind kind, uint32_t points, uint64_t ncoeff);
 
 /* Returns the bytes of `memory`, of the host (an upper bound) or of the device (an estimate), that

@@ -373,9 +373,9 @@ status_t assume_if(int is_so, char **assumed, const char *format, ...)
 #define assume_unless(is_known, ...) assume_if(!(is_known), __VA_ARGS__)
 
 /* Adds `more`, the assumptions of another file of the observation (lines; may be NULL), to *assumed
- * (NULL at first; for free()). Lines that are there already are not added; new ones begin with
- * `path`, the file's name (NULL: none). After 16 lines, one more line says that further files leave
- * more open. Fails with DEVICE (memory): some lines may be added then. */
+ * (NULL at first; for free()). Lines that are there already, without a name, are not added; new
+ * ones begin with `path`, the file's name (NULL: none). After 16 lines, one more line says that
+ * further files leave more open. Fails with DEVICE (memory): some lines may be added then. */
 status_t assumed_add(char **assumed, const char *path, const char *more);
 
 /* Adds to *assumed (NULL at first; for free()) the assumptions that an open product of ours stores

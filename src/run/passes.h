@@ -118,10 +118,18 @@ struct channelise_pass {
  * NO_SPACE, DEVICE, STOPPED (of a child process that opens files). */
 status_t channelise_pass_plan_all(struct channelise_pass *p);
 
-/* Does the pass. `started`: clock_now() at the begin of the run. Power that will be dedispersed
- * also stays in `between`. Rank 0 prints a summary on stdout. Collective: all ranks fail alike.
- * Fails with USAGE, DATA (also if the archive has changed since), NO_SPACE, DEVICE; with STOPPED on
- * request; with HOLES if rows are NaN because input was unreadable. */
+/* Does the pass of the job's filter bank, whose products are not complete (skip->channelise 0).
+ * `skip` says, alone or on rank 0, which dedispersions are complete. `started`: clock_now() at the
+ * begin of the run. between->are_done is set before; the rest is zero.
+ *
+ * Power that will be dedispersed also stays in `between`, with its backend, where a device keeps
+ * rows. Rank 0 sets between->files. The caller gives back the backend of device_carry_end(between)
+ * in any case.
+ *
+ * Rank 0 prints a summary on stdout, unless options->times is set. Collective: all ranks fail
+ * alike. Fails with USAGE, DATA (also if the archive has changed since), NO_SPACE, DEVICE, and as
+ * options->before(). Fails with STOPPED on request, with HOLES if rows are NaN because input was
+ * unreadable. */
 status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
                              const struct run_options *options, const struct resume *skip,
                              double started, struct device_carry *between);

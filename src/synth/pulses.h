@@ -30,7 +30,8 @@ struct pulsar {
  * fits no transform of 2^26 samples, a channel that reaches down to 0 Hz), DEVICE (memory, FFTW).
  */
 status_t pulsar_begin(const struct synth_spec *spec, struct pulsar *p);
-/* Frees what pulsar_begin() has made, but leaves the pointer: call it once. Takes {0}. */
+/* Frees what pulsar_begin() has made, FFTW plans too: not to be called while another thread plans.
+ * Leaves the pointer: call it once. Takes {0}. */
 void pulsar_end(struct pulsar *pulsar);
 
 /* Adds samples first .. first + count - 1, from 0, of the pulsar in the coarse channel with centre
@@ -57,7 +58,8 @@ typedef struct bursts bursts_t;
  * that reaches down to 0 Hz, a time beyond 2^52 samples, a width beyond 2^26), DEVICE (memory,
  * FFTW). */
 status_t bursts_create(const struct synth_spec *spec, const noise_t *noise, bursts_t **out);
-/* Frees bursts and the pulses that they have cached. Takes NULL. */
+/* Frees bursts, the pulses that they have cached, and FFTW plans: not to be called while another
+ * thread plans. Takes NULL. */
 void bursts_destroy(bursts_t *bursts);
 SCOPED_END(bursts_destroy, bursts_t *)
 

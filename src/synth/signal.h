@@ -14,7 +14,8 @@ typedef struct signal signal_t;
  * samples, a channel that reaches down to 0 Hz, a burst too late or too wide (bursts_create());
  * with DEVICE (memory, FFTW). */
 status_t signal_create(const struct synth_spec *spec, signal_t **out);
-/* Frees a signal of signal_create(). Takes NULL. */
+/* Frees a signal of signal_create(), and its FFTW plans: not to be called while another thread
+ * plans. Takes NULL. */
 void signal_destroy(signal_t *signal);
 SCOPED_END(signal_destroy, signal_t *)
 
@@ -38,7 +39,8 @@ typedef struct emitters emitters_t;
  * outlive it. Makes FFTW plans: not to be called while another thread plans. Fails with DEVICE
  * (memory, FFTW). */
 status_t emitters_create(const struct synth_spec *spec, const noise_t *noise, emitters_t **out);
-/* Frees the noise sources of emitters_create(). Takes NULL. */
+/* Frees the noise sources of emitters_create(), and their FFTW plans: not to be called while
+ * another thread plans. Takes NULL. */
 void emitters_destroy(emitters_t *e);
 SCOPED_END(emitters_destroy, emitters_t *)
 

@@ -54,11 +54,10 @@ double kaiser_taps(double decibels, double width);
  * kept part; at most 200. ratio.num > ratio.den, as for all oversampled banks. */
 double oversampled_attenuation(struct ratio ratio, uint32_t taps);
 
-/* Finds the taps that attenuate the bands that alias by `decibels` dB: up to 4,096 by measurement,
- * the first that suffice from two below Kaiser's formula on. The formula is off by up to 3 dB for
- * wide transition bands; beyond 4,096 taps it is used alone. 4,096 also if no fewer suffice, where
- * the formula asks for fewer. ratio.num > ratio.den. Fails with DEVICE (memory), and leaves *out
- * unchanged. */
+/* Finds the taps that attenuate the bands that alias by `decibels` dB. Measures from two below
+ * Kaiser's formula on, which is off by up to 3 dB for wide transition bands, and takes the first
+ * that suffice. Takes 4,096 if no fewer do. If the formula less two is 4,096 or more, takes that
+ * unmeasured. ratio.num > ratio.den. Fails with DEVICE (memory), and leaves *out unchanged. */
 status_t oversampled_taps(struct ratio ratio, double decibels, uint32_t *out);
 
 /* Returns the beta of Kaiser's window for a bank of `taps` taps, by oversampled_attenuation().
