@@ -112,7 +112,9 @@ static status_t vkfft_plan_batch(device_t *device, uint32_t length, uint64_t bat
     SCOPED(vkfft_forget_at) struct plan *plan = NULL;
     TRY(memory_zeroed(1, sizeof *plan, "a plan of VkFFT", &plan));
     plan->device = device;
-    plan->work_bytes = length * batch * 2 * sizeof(float); /* VkFFT raises it for odd lengths */
+    /* Lengths with large primes are transformed as longer ones, below four times the length. VkFFT
+     * from 1.3 on refuses a limit that is too low for these. */
+    plan->work_bytes = 4 * length * batch * 2 * sizeof(float);
     VkFFTConfiguration wanted = {
         .FFTdim = 1,
         .size = {length, 1, 1},
@@ -128,7 +130,9 @@ static status_t vkfft_plan_batch(device_t *device, uint32_t length, uint64_t bat
     REQUIRE(result == VKFFT_SUCCESS, STATUS_DEVICE,
             "OpenCL device %s: VkFFT cannot plan %llu transforms of %u points: error %d of VkFFT",
             device->info.name, (unsigned long long)batch, length, (int)result);
-    *work = plan->app.localFFTPlan->numAxisUploads[0] > 1 ? plan->work_bytes : 0;
+    const VkFFTPlan *made = plan->app.localFFTPlan;
+    plan->work_bytes = made->actualFFTSizePerAxis[0][0] * batch * 2 * sizeof(float);
+    *work = made->numAxisUploads[0] > 1 ? plan->work_bytes : 0;
     *out = memory_move(&plan);
     return STATUS_OK;
 }
