@@ -71,7 +71,7 @@ status_t memory_format(char **out, const char *format, ...) __attribute__((forma
 int multiply_u64(uint64_t a, uint64_t b, uint64_t *out) __attribute__((warn_unused_result));
 int add_u64(uint64_t a, uint64_t b, uint64_t *out) __attribute__((warn_unused_result));
 
-/* Returns the greatest common divisor of a and b; if one of them is 0, the other. */
+/* Returns the largest number that divides a and b; if one of them is 0, the other. */
 uint64_t gcd_u64(uint64_t a, uint64_t b);
 /* Returns the least common multiple of a, b >= 1; 0 if it does not fit 64 bits. */
 uint64_t lcm_u64(uint64_t a, uint64_t b);

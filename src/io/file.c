@@ -221,9 +221,9 @@ status_t file_open_read(const char *path, int *fd)
  * with few processors. */
 enum { FILL_PIECE = 1 << 17, FILL_LEAST = 2 << 20, FILL_THREADS = 8, FILL_PROCESSORS = 8 };
 
-uint32_t file_part_threads(void)
+uint32_t file_part_threads(uint64_t bytes)
 {
-    int is_many = omp_get_num_procs() >= FILL_PROCESSORS;
+    int is_many = bytes >= FILL_LEAST && omp_get_num_procs() >= FILL_PROCESSORS;
     return is_many ? (uint32_t)min_u64(FILL_THREADS, (uint64_t)omp_get_num_procs() / 2) : 1;
 }
 
@@ -357,8 +357,8 @@ static status_t fill_copy(void *context, uint64_t at, uint64_t bytes, void *to)
 
 status_t file_write(int fd, const char *path, uint64_t offset, const void *data, uint64_t bytes)
 {
-    if (bytes >= FILL_LEAST && file_part_threads() > 1 && file_is_in_memory(fd)) {
-        return file_fill(fd, path, offset, bytes, file_part_threads(), fill_copy,
+    if (file_part_threads(bytes) > 1 && file_is_in_memory(fd)) {
+        return file_fill(fd, path, offset, bytes, file_part_threads(bytes), fill_copy,
                          (void *)(uintptr_t)data);
     }
     for (uint64_t done = 0; done < bytes;) {
@@ -383,7 +383,7 @@ static status_t fill_read(void *context, uint64_t at, uint64_t bytes, void *to)
 
 status_t file_copy(const struct file_place *from, const struct file_place *to, uint64_t bytes)
 {
-    return file_fill(to->fd, to->path, to->offset, bytes, file_part_threads(), fill_read,
+    return file_fill(to->fd, to->path, to->offset, bytes, file_part_threads(bytes), fill_read,
                      (void *)(uintptr_t)from);
 }
 

@@ -127,9 +127,9 @@ struct file_part {
  * systems, or where that is not possible: file_write() reports the cause. The file must stay as
  * long: a process whose mapping is cut by another one is ended by SIGBUS. */
 struct file_part file_part_map(int fd, uint64_t offset, uint64_t bytes, uint32_t threads);
-/* Returns the number of threads, at least 1, that write into a part: 1 with few processors, where
- * file_write() is as fast. */
-uint32_t file_part_threads(void);
+/* Returns the number of threads, at least 1, that write `bytes` bytes into a part: 1 with few
+ * processors, or fewer than 2 MiB, where pwrite() is as fast. */
+uint32_t file_part_threads(uint64_t bytes);
 /* Sets the first `bytes` bytes of a mapped part (part->data is not NULL) by at most `threads`
  * threads (pool_try_each()). Each calls `fill` for some of them; `at` counts from the part's begin.
  * Fails as `fill` does: no further piece begins then, and those that were set stay. */

@@ -290,7 +290,8 @@ static status_t outputs_open_one(const outputs_t *outputs, uint32_t i, struct ou
 static status_t outputs_open_files(outputs_t *outputs)
 {
     TRY(pool_worker_create("crc", &outputs->worker));
-    TRY(file_part_threads() > 1 ? pool_worker_create("pages", &outputs->pages) : STATUS_OK);
+    TRY(file_part_threads(UINT64_MAX) > 1 ? pool_worker_create("pages", &outputs->pages)
+                                          : STATUS_OK);
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(outputs_open_one(outputs, i, &outputs->outputs[i]));
     }

@@ -189,8 +189,7 @@ status_t outputs_settle(outputs_t *outputs, double seconds, int *is_settled)
 
 enum {
     LONG_WRITE = 4 << 20, /* bytes that are worth sending to the disk together */
-    LONG_SUM = 1 << 20,   /* bytes that are worth summing beside their being written */
-    LONG_PART = 2 << 20   /* bytes that are worth writing by several threads */
+    LONG_SUM = 1 << 20    /* bytes that are worth summing beside their being written */
 };
 
 /* Time stamps first .. first + total - 1, where rows have any. */
@@ -383,7 +382,7 @@ static void rows_map_ahead(void *context)
 {
     struct output *output = context;
     output->ahead = file_part_map(output->fd, output->ahead.offset, output->ahead.bytes,
-                                  file_part_threads() / 2);
+                                  (file_part_threads(output->ahead.bytes) + 1) / 2);
 }
 
 /* Writes and sums long extents by several threads, if their file is in memory, while pages are
@@ -394,7 +393,8 @@ static status_t rows_put_in_memory(const outputs_t *outputs, struct putting *put
     while (outputs->pages && putting->done < rows_extents(putting)) {
         struct extent extent = rows_extent(putting, putting->done);
         const struct extent next = rows_extent(putting, putting->done + 1);
-        if (extent.bytes < LONG_PART) {
+        const uint32_t threads = file_part_threads(extent.bytes);
+        if (threads == 1) {
             return STATUS_OK;
         }
         pool_worker_wait(outputs->pages);
@@ -402,7 +402,7 @@ static status_t rows_put_in_memory(const outputs_t *outputs, struct putting *put
         output->ahead.data = NULL;
         if (!part.data || part.offset != extent_at(&extent) || part.bytes < extent.bytes) {
             file_part_unmap(&part);
-            part = file_part_map(output->fd, extent_at(&extent), extent.bytes, file_part_threads());
+            part = file_part_map(output->fd, extent_at(&extent), extent.bytes, threads);
         }
         if (!part.data) {
             return STATUS_OK;
@@ -412,7 +412,7 @@ static status_t rows_put_in_memory(const outputs_t *outputs, struct putting *put
             output->ahead.bytes = next.bytes;
             pool_worker_begin(outputs->pages, rows_map_ahead, output);
         }
-        TRY(file_part_fill(&part, extent.bytes, file_part_threads(), extent_copy, &extent));
+        TRY(file_part_fill(&part, extent.bytes, threads, extent_copy, &extent));
         putting->done++;
     }
     return STATUS_OK;
