@@ -193,6 +193,7 @@ SAMPLED_TESTS = $(filter-out $(LONG_TESTS:tests/long/%=tests/faults/%) tests/cli
 .PHONY: test-long
 test-long: test-deps
 	$(Q)$(MAKE) --no-print-directory all test-programs
+	$(Q)$(MAKE) --no-print-directory lint LINT_COMMITS=all
 	$(Q)VOLTMILL=$(abspath $(BUILD))/voltmill PYTHON=$(PYTHON) TEST_TIMEOUT=3600 VOLTMILL_TEST_ALL=1 \
 	  $(PROVE) $(filter %/test_channelise_steps %/test_coherency %/test_correlate %/test_filter %/test_filter_fused %/test_opencl %/test_opencl_channelise \
 	    %/test_opencl_dedisperse %/test_opencl_filter %/test_opencl_mixed %/test_opencl_peaks \
@@ -310,10 +311,11 @@ figures:
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/tools/figures $(FIGURES) $(abspath $(BUILD))/voltmill
 
-## lint: arrows between modules, circles, headings, layout, static checks, lines of code, comments, subjects of commits, documents and their tables; builds nothing
+## lint: arrows between modules, circles, headings, layout, static checks, lines of code, comments, subjects of commits, documents and their tables; builds nothing. Static checks are of sources that the last LINT_COMMITS commits changed (LINT_COMMITS=all: of all, a minute more)
+LINT_COMMITS ?= 60
 .PHONY: lint
 lint:
-	$(Q)tests/tools/lint-layout & layout=$$!; status=0; tests/tools/lint-arrows || status=1; \
+	$(Q)LINT_COMMITS=$(LINT_COMMITS) tests/tools/lint-layout & layout=$$!; status=0; tests/tools/lint-arrows || status=1; \
 	  tests/tools/count-lines --check || status=1; tests/tools/lint-structs || status=1; \
 	  tests/tools/lint-jumps || status=1; \
 	  tests/tools/lint-comments || status=1; tests/tools/lint-docs || status=1; \

@@ -245,15 +245,15 @@ filter='is compressed with the filter 64783 \(nothing\), which neither voltmill 
 bad "an unknown filter" 4 "filter\\.h5: /?voltages $filter" filter.h5
 bad "an unknown filter behind a virtual dataset" 4 "filter\\.h5: /?voltages $filter" filter-behind.h5
 bad "zeros" 4 'zeros\.h5 is not an HDF5 file' zeros.h5
-if can_be_nobody; then
+if can_be_other; then
     cp good.h5 secret.h5
     chmod 000 secret.h5
     mkdir -m 777 open
     fails "an unreadable file" 4 'secret\.h5 cannot be opened: Permission denied' \
-        "${nobody[@]}" "$voltmill" run job.yaml --set input.files=secret.h5 --set products.0.file=open/out.h5
+        "${as_other[@]}" "$voltmill" run job.yaml --set input.files=secret.h5 --set products.0.file=open/out.h5
     same "an unreadable file leaves nothing" "" "$(ls open)"
 else
-    skip "an unreadable file: nobody can run the program here"
+    skip "an unreadable file: no other user can run the program here"
 fi
 
 # --- cut short

@@ -374,22 +374,22 @@ for name in a.h5 ./a.h5 "$work/a.h5" link.h5; do
         "$voltmill" run job.yaml --force --set input.files='[a.h5]' --set products.0.file="$name"
 done
 same "the input is left alone" "$sum" "$(cksum <a.h5)"
-if can_be_nobody; then
+if can_be_other; then
     mkdir -m 555 locked
     mkdir -m 777 open
     fails "output in a read-only folder" 2 'locked/out\.h5 cannot be made: folder locked: Permission denied' \
-        "${nobody[@]}" "$voltmill" run job.yaml --set products.0.file=locked/out.h5
+        "${as_other[@]}" "$voltmill" run job.yaml --set products.0.file=locked/out.h5
     touch open/out.h5.part
     chmod 600 open/out.h5.part
     if [ "$(id -u)" = 0 ]; then
         fails "a .part of somebody else" 2 'open/out\.h5\.part belongs to another user, root \(uid 0\): --adopt' \
-            "${nobody[@]}" "$voltmill" run job.yaml --set products.0.file=open/out.h5
+            "${as_other[@]}" "$voltmill" run job.yaml --set products.0.file=open/out.h5
         fails "which may not be written" 2 'open/out\.h5\.part cannot be made: Permission denied' \
-            "${nobody[@]}" "$voltmill" run --adopt job.yaml --set products.0.file=open/out.h5
+            "${as_other[@]}" "$voltmill" run --adopt job.yaml --set products.0.file=open/out.h5
     fi
     chmod 755 locked
 else
-    skip "read-only folders: nobody can run the program here"
+    skip "read-only folders: no other user can run the program here"
 fi
 if mkdir tiny && mount -t tmpfs -o size=3m,mode=777 tmpfs tiny 2>/dev/null; then
     trap 'umount "$work/tiny"; clean' EXIT

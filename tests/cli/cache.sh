@@ -58,8 +58,8 @@ same "where it leads nothing changes" "precious" "$(cat victim)"
 same "an entry takes its place" "regular file" "$(stat -c %F "open/$entry")"
 rm -f out/*
 
-if can_be_nobody && [ ${#nobody[@]} -gt 0 ]; then
-    grinds "another user's folder" "there is no cache: $work/open belongs to another user \(0\)" "${nobody[@]}"
+if can_be_other && [ ${#as_other[@]} -gt 0 ]; then
+    grinds "another user's folder" "there is no cache: $work/open belongs to another user \(0\)" "${as_other[@]}"
     chown 65534 "open/$entry"
     grinds "another user's entry" "not taken from the cache: $work/open/$entry belongs to another user \(65534\)" env
 else

@@ -185,9 +185,9 @@ else
 fi
 
 # No process, nor a thread, can be begun.
-if can_be_nobody && [ ${#nobody[@]} -gt 0 ]; then
+if can_be_other && [ ${#as_other[@]} -gt 0 ]; then
     chmod 644 good.h5
-    fails "no thread can be made" 5 'a thread cannot be made' "${nobody[@]}" prlimit --nproc=1 "$voltmill" info good.h5
+    fails "no thread can be made" 5 'a thread cannot be made' "${as_other[@]}" prlimit --nproc=1 "$voltmill" info good.h5
 else
     skip "cannot be somebody else"
 fi

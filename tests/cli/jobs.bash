@@ -3,12 +3,12 @@
 cd "$work" || exit 1
 chmod 755 "$work"
 
-# "${nobody[@]}" COMMAND...: as a user to whom permissions apply, if can_be_nobody.
-nobody=()
+# "${as_other[@]}" COMMAND...: as a user to whom permissions apply, if can_be_other.
+as_other=()
 if [ "$(id -u)" = 0 ]; then
-    nobody=(env HOME="$work" setpriv --reuid=65534 --regid=65534 --clear-groups)
+    as_other=(env HOME="$work" setpriv --reuid=65534 --regid=65534 --clear-groups)
 fi
-can_be_nobody() { "${nobody[@]}" test -x "$voltmill" 2>"$work/nobody"; }
+can_be_other() { "${as_other[@]}" test -x "$voltmill" 2>"$work/other"; }
 
 # nothing_left [FILE...]: no product may be there (default out.h5); said only when one is.
 nothing_left() {

@@ -127,9 +127,9 @@ if has_pictures; then
     ok $? "with the text"
     look 'clip*.h5' && [ "$(head -n 1 stdout)" = "complete before: clip-look.png" ] && [ "$(column pol0 4)" = -100 ]
     ok $? "again: the same picture, and the text"
-    if can_be_nobody; then
+    if can_be_other; then
         mkdir -m 755 archive && cp clip.h5 archive && chmod 644 archive/clip.h5
-        "${nobody[@]}" env -u VOLTMILL_PYTHON "$voltmill" look archive/clip.h5 >stdout 2>stderr && [ "$(column pol0 4)" = -100 ] &&
+        "${as_other[@]}" env -u VOLTMILL_PYTHON "$voltmill" look archive/clip.h5 >stdout 2>stderr && [ "$(column pol0 4)" = -100 ] &&
             grep -q '^note: no picture: archive/clip-look.png cannot be made: .*(-o FILE puts it elsewhere)' stderr
         ok $? "beside a file in a read-only folder: the text, and a note"
     else
